@@ -1,0 +1,1 @@
+//! Settings, key table, policies and model table, read from TOML.

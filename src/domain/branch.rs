@@ -1,0 +1,112 @@
+//! Branches and sessions: names, heads, and the overlay of choices that a branch carries.
+//! Not for: marks themselves (`mark`) or the messages (`tree`).
+
+use super::hash::Hash;
+use super::ids::{BranchId, NodeId, SessionId};
+use super::mark::Mark;
+use super::mode::Mode;
+use super::plan::Anchor;
+use serde::{Deserialize, Serialize};
+
+/// A session as a list shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SessionCard {
+    /// Its id.
+    pub id: SessionId,
+    /// Its title, unsanitised.
+    pub title: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970 of the last change.
+    pub updated_at: i64,
+    /// How many messages it holds.
+    pub messages: u64,
+    /// How many branches that are not archived.
+    pub branches: u32,
+}
+
+/// What a branch overrides; `None` falls back to the configuration.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Overrides {
+    /// Context mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Policy name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Layout name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Cap on the whole prompt, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+    /// Window in turns for policies that count turns; 0 is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Profile name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Model name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Personality text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality: Option<String>,
+}
+
+/// A named pointer into the session's tree, with its overlay.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its id.
+    pub id: BranchId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its name, unsanitised.
+    pub name: String,
+    /// The last node of its path; none while it is empty.
+    pub head: Option<NodeId>,
+    /// The branch that it was forked from.
+    pub parent: Option<BranchId>,
+    /// The node at which it was forked.
+    pub fork: Option<NodeId>,
+    /// Put away; nothing is lost.
+    pub archived: bool,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Grows with every head move: compare-and-swap and fences go by it.
+    pub seq: u64,
+    /// Choices that this branch makes.
+    pub overrides: Overrides,
+    /// Where the window of an anchored policy starts.
+    pub anchor: Option<Anchor>,
+    /// Pins, leases, exclusions.
+    pub marks: Vec<Mark>,
+    /// The state version that counts on this branch.
+    pub state: Option<StateVersion>,
+    /// A message of this session that the next question replies to.
+    #[serde(default)]
+    pub reply: Option<Hash>,
+}
+
+/// One version of the state block.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StateVersion {
+    /// The block's text without its delimiters.
+    pub text: String,
+    /// The node whose answer held it, or after which a person wrote it.
+    pub node: NodeId,
+    /// The same node's key.
+    pub key: Hash,
+    /// Whether a person wrote it.
+    pub edited: bool,
+    /// For a version that a person wrote: the one branch on which it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<BranchId>,
+    /// Taken back by undo.
+    #[serde(default)]
+    pub withdrawn: bool,
+    /// Counts up within the session.
+    pub version: u32,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}

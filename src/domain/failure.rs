@@ -1,0 +1,92 @@
+//! A failure as a person reads it: what happened, what was kept, what to do.
+//! Not for: the rooms' own error types; they are turned into this at the engine's door.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Whose matter a failure is; decides the exit code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// What was asked for does not exist or makes no sense.
+    User,
+    /// The call does not fit its budget.
+    Blocked,
+    /// The plan on the screen is no longer true.
+    Stale,
+    /// Another run is open on the branch.
+    Busy,
+    /// A model server.
+    Provider,
+    /// The store.
+    Store,
+    /// Configuration.
+    Config,
+    /// A fault of the program.
+    Internal,
+}
+
+impl FailureKind {
+    /// The exit code on the command line.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::User | Self::Stale | Self::Busy | Self::Internal => 1,
+            Self::Config => 2,
+            Self::Blocked => 3,
+            Self::Provider => 4,
+            Self::Store => 5,
+        }
+    }
+}
+
+/// A failure with its three sentences. Texts are unsanitised.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// Whose matter.
+    pub kind: FailureKind,
+    /// What happened.
+    pub what: String,
+    /// What was kept (may be empty).
+    pub kept: String,
+    /// What to do (may be empty).
+    pub todo: String,
+}
+
+impl Failure {
+    /// A failure with only the first sentence.
+    #[must_use]
+    pub fn new(kind: FailureKind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), kept: String::new(), todo: String::new() }
+    }
+
+    /// A wrong request.
+    #[must_use]
+    pub fn user(what: impl Into<String>) -> Self {
+        Self::new(FailureKind::User, what)
+    }
+
+    /// Says what was kept.
+    #[must_use]
+    pub fn kept(mut self, kept: impl Into<String>) -> Self {
+        self.kept = kept.into();
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn todo(mut self, todo: impl Into<String>) -> Self {
+        self.todo = todo.into();
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [&self.what, &self.kept, &self.todo];
+        let said: Vec<&str> = parts.into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
+        f.write_str(&said.join(" "))
+    }
+}
+
+impl std::error::Error for Failure {}

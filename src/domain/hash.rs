@@ -1,0 +1,139 @@
+//! BLAKE3 hashes as values, and the one way to hash several fields so that their borders cannot be confused.
+//! Not for: deciding what is hashed; each type says that itself.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// A 256-bit BLAKE3 hash, shown and serialised as 64 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// The hash of raw bytes, as they are.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The first eight hex digits: enough for people, never for identity.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.short())
+    }
+}
+
+/// A text was not 64 hex digits.
+#[derive(Debug, thiserror::Error)]
+#[error("not a hash of 64 hex digits: {0:?}")]
+pub struct NotAHash(String);
+
+impl FromStr for Hash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes())).map_err(|_| NotAHash(text.to_owned()))
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Hashes fields one after the other, each preceded by its length, under a name for what is hashed.
+pub struct Fields(blake3::Hasher);
+
+impl Fields {
+    /// Starts a hash of the thing called `what` ("node", "plan", …); two kinds never share a hash.
+    #[must_use]
+    pub fn new(what: &str) -> Self {
+        Self(blake3::Hasher::new()).bytes(what.as_bytes())
+    }
+
+    /// Adds raw bytes.
+    #[must_use]
+    pub fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    /// Adds a text.
+    #[must_use]
+    pub fn text(self, text: &str) -> Self {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Adds a number.
+    #[must_use]
+    pub fn number(self, number: u64) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    /// Adds another hash.
+    #[must_use]
+    pub fn hash(self, hash: Hash) -> Self {
+        self.bytes(&hash.0)
+    }
+
+    /// Adds a hash that may be absent; absent differs from every hash.
+    #[must_use]
+    pub fn maybe(self, hash: Option<Hash>) -> Self {
+        match hash {
+            Some(hash) => self.hash(hash),
+            None => self.bytes(&[]),
+        }
+    }
+
+    /// Adds any serialisable value by its JSON.
+    #[must_use]
+    pub fn json<T: Serialize + ?Sized>(self, value: &T) -> Self {
+        self.bytes(&serde_json::to_vec(value).unwrap_or_default())
+    }
+
+    /// The hash of all that was added.
+    #[must_use]
+    pub fn finish(self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_borders_count() {
+        let joined = Fields::new("x").text("ab").text("c").finish();
+        let other = Fields::new("x").text("a").text("bc").finish();
+        assert_ne!(joined, other);
+        assert_ne!(Fields::new("x").maybe(None).finish(), Fields::new("x").maybe(Some(Hash::default())).finish());
+    }
+
+    #[test]
+    fn hex_round_trip() {
+        let hash = Hash::of(b"pleach");
+        assert_eq!(hash.to_string().parse::<Hash>().unwrap(), hash);
+        assert!("xyz".parse::<Hash>().is_err());
+    }
+}

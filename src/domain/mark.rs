@@ -1,0 +1,149 @@
+//! Marks: what a person (or the engine) decided about an item: pins, leases, exclusions, include once.
+//! Not for: what a mark does to a plan (`context`) or undo (`op`).
+
+use super::hash::{Fields, Hash};
+use serde::{Deserialize, Serialize};
+
+/// The smallest thing that a plan includes or excludes, by keys (never by row ids).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+#[serde(tag = "atom", rename_all = "lowercase")]
+pub enum Atom {
+    /// What stands before the first user message; the key of its first node.
+    Preamble {
+        /// First node.
+        first: Hash,
+    },
+    /// From a user message to just before the next; two answers to one question are two turns.
+    Turn {
+        /// The user message.
+        user: Hash,
+        /// The last node.
+        tip: Hash,
+    },
+    /// An assistant message with its tool calls and all their results.
+    Episode {
+        /// The calling message.
+        call: Hash,
+        /// The last result.
+        tip: Hash,
+    },
+    /// One message inside a turn.
+    Message {
+        /// The node.
+        node: Hash,
+    },
+    /// A section's text: system, state, a note …; the hash of the text.
+    Section {
+        /// Content hash.
+        text: Hash,
+    },
+    /// Neighbouring turns with one verdict.
+    Range {
+        /// Key of the first turn's first node.
+        first: Hash,
+        /// Key of the last turn's last node.
+        last: Hash,
+    },
+}
+
+impl Atom {
+    /// One hash for the atom.
+    #[must_use]
+    pub fn key(&self) -> Hash {
+        Fields::new("atom").json(self).finish()
+    }
+}
+
+/// Who made a mark or a change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actor {
+    /// The person.
+    User,
+    /// The program.
+    Engine,
+    /// The model.
+    Model,
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MarkKind {
+    /// Stays until taken off; never dropped in silence.
+    Sticky,
+    /// Stays for a number of turns.
+    Leased {
+        /// Turns left.
+        turns: u32,
+    },
+    /// Out until taken back.
+    Exclude,
+    /// Out of the next completed turn's calls only.
+    ExcludeOnce,
+    /// Into the next completed turn's calls only.
+    IncludeOnce,
+}
+
+impl MarkKind {
+    /// Whether it pins.
+    #[must_use]
+    pub fn pins(self) -> bool {
+        matches!(self, Self::Sticky | Self::Leased { .. })
+    }
+
+    /// Whether it takes out.
+    #[must_use]
+    pub fn excludes(self) -> bool {
+        matches!(self, Self::Exclude | Self::ExcludeOnce)
+    }
+
+    /// Whether it is used up when a turn completes.
+    #[must_use]
+    pub fn once(self) -> bool {
+        matches!(self, Self::ExcludeOnce | Self::IncludeOnce)
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sticky => "sticky",
+            Self::Leased { .. } => "leased",
+            Self::Exclude => "excluded",
+            Self::ExcludeOnce => "excluded for this call",
+            Self::IncludeOnce => "included for this call",
+        }
+    }
+}
+
+/// A decision about one atom on one branch. At most one mark stands on an atom of a branch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Mark {
+    /// What it is about.
+    pub target: Atom,
+    /// What it says.
+    pub kind: MarkKind,
+    /// Who made it.
+    pub by: Actor,
+    /// A free note's text, where the target is a section of the person's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where the mark came from, when a fork copied it: the other branch's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited_from: Option<String>,
+    /// Grows with every change, so that undo sees whether it still applies.
+    pub revision: u64,
+    /// The key of the last user message for which a lease was counted down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Hash>,
+}
+
+/// The order-free digest of a branch's marks.
+#[must_use]
+pub fn marks_digest(marks: &[Mark]) -> Hash {
+    let mut keys: Vec<Hash> =
+        marks.iter().map(|m| Fields::new("mark").json(&m.target).json(&m.kind).json(&m.note).finish()).collect();
+    keys.sort_unstable();
+    keys.into_iter().fold(Fields::new("marks"), Fields::hash).finish()
+}

@@ -1,0 +1,25 @@
+//! The ground floor: nouns and pure rules about them. Nothing here touches the world: no files, no network, no clock,
+//! no randomness, no terminal.
+//!
+//! A person's words for these are in the glossary of the crate's documentation.
+
+pub mod branch;
+pub mod failure;
+pub mod hash;
+pub mod ids;
+pub mod mark;
+pub mod message;
+pub mod mode;
+pub mod model;
+pub mod op;
+pub mod plan;
+pub mod policy;
+pub mod provider;
+pub mod record;
+pub mod run;
+pub mod safe;
+pub mod state;
+pub mod tokens;
+pub mod trace;
+pub mod tree;
+pub mod usage;

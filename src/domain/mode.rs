@@ -1,0 +1,73 @@
+//! Context modes and what they allow.
+//! Not for: policies (`policy`), which decide how the room is used.
+
+use serde::{Deserialize, Serialize};
+
+/// How much context is gathered by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing by itself: system, state, sticky pins and the window.
+    Off,
+    /// Small, cheap additions (the default).
+    #[default]
+    Light,
+    /// More and longer additions.
+    Heavy,
+}
+
+impl Mode {
+    /// All of them, in the order of the cycling key.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Light, Self::Heavy];
+
+    /// The next one in the cycle.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Off => Self::Light,
+            Self::Light => Self::Heavy,
+            Self::Heavy => Self::Off,
+        }
+    }
+
+    /// Its name as shown: `Off`, `Light`, `Heavy`.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Off => "Off",
+            Self::Light => "Light",
+            Self::Heavy => "Heavy",
+        }
+    }
+
+    /// Reads a name in any case.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
+    }
+
+    /// What it allows, for a prompt budget in tokens.
+    #[must_use]
+    pub fn limits(self, prompt_budget: u32) -> ModeLimits {
+        match self {
+            Self::Off => ModeLimits { retrieval_tokens: 0, cards: 0, creates_leases: false },
+            Self::Light => {
+                ModeLimits { retrieval_tokens: (prompt_budget / 10).min(1_000), cards: 6, creates_leases: true }
+            }
+            Self::Heavy => {
+                ModeLimits { retrieval_tokens: (prompt_budget / 10 * 3).min(8_000), cards: 12, creates_leases: true }
+            }
+        }
+    }
+}
+
+/// What a mode allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ModeLimits {
+    /// Tokens for everything retrieved.
+    pub retrieval_tokens: u32,
+    /// How many items may be retrieved.
+    pub cards: u32,
+    /// Whether the engine may lease items by itself.
+    pub creates_leases: bool,
+}

@@ -1,0 +1,212 @@
+//! Model servers as data: profiles, dialects, where a key comes from, and what is known of a model.
+//! Not for: talking to them (`llm`) or reading configuration files (`config`).
+
+use super::tokens::Encoding;
+use serde::{Deserialize, Serialize};
+
+/// How a server wants requests written. Plain data: the bytes are rendered from it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dialect {
+    /// The role that carries instructions: `system`, `developer` or `user`.
+    pub instruction_role: String,
+    /// Neighbouring messages of one role must be joined.
+    pub strict_alternation: bool,
+    /// The field that limits the answer: `max_tokens`, `max_completion_tokens` or empty for none.
+    pub limit_field: String,
+    /// Ask for usage in the stream.
+    pub stream_options: bool,
+    /// Send tool schemas.
+    pub tools: bool,
+    /// Send a temperature when one is set.
+    pub temperature: bool,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self {
+            instruction_role: "system".into(),
+            strict_alternation: false,
+            limit_field: "max_tokens".into(),
+            stream_options: true,
+            tools: true,
+            temperature: true,
+        }
+    }
+}
+
+/// A change of dialect that a server asked for by refusing a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quirk {
+    /// Wants `max_completion_tokens`.
+    MaxCompletionTokens,
+    /// Wants `max_tokens`.
+    MaxTokens,
+    /// Knows no `stream_options`.
+    NoStreamOptions,
+    /// Knows no tools.
+    NoTools,
+    /// Knows no temperature.
+    NoTemperature,
+    /// Knows no `system` role: instructions go into the first user message.
+    NoSystemRole,
+    /// Wants `developer` in place of `system`.
+    DeveloperRole,
+    /// Wants roles to alternate.
+    StrictAlternation,
+}
+
+impl Quirk {
+    /// One sentence for the notice.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::MaxCompletionTokens => "it wants max_completion_tokens in place of max_tokens",
+            Self::MaxTokens => "it wants max_tokens in place of max_completion_tokens",
+            Self::NoStreamOptions => "it does not know stream_options, so it may not report usage",
+            Self::NoTools => "it does not take tools",
+            Self::NoTemperature => "it does not take a temperature",
+            Self::NoSystemRole => "it has no system role, so the instructions go into a user message",
+            Self::DeveloperRole => "it wants the role developer for instructions",
+            Self::StrictAlternation => "it wants user and assistant to alternate",
+        }
+    }
+
+    /// Applies the change.
+    pub fn apply(self, dialect: &mut Dialect) {
+        match self {
+            Self::MaxCompletionTokens => dialect.limit_field = "max_completion_tokens".into(),
+            Self::MaxTokens => dialect.limit_field = "max_tokens".into(),
+            Self::NoStreamOptions => dialect.stream_options = false,
+            Self::NoTools => dialect.tools = false,
+            Self::NoTemperature => dialect.temperature = false,
+            Self::NoSystemRole => dialect.instruction_role = "user".into(),
+            Self::DeveloperRole => dialect.instruction_role = "developer".into(),
+            Self::StrictAlternation => dialect.strict_alternation = true,
+        }
+    }
+}
+
+/// What answers: a server, or one of the models built in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// An OpenAI-compatible server.
+    #[default]
+    Openai,
+    /// The built-in offline model: quotes its context, is no language model.
+    Offline,
+    /// Replays a recording.
+    Scripted,
+}
+
+/// One place to ask, as configured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Profile {
+    /// Its name (the key of its table).
+    #[serde(skip_deserializing)]
+    pub name: String,
+    /// What answers.
+    pub backend: Backend,
+    /// Base address, as `https://host/v1`.
+    pub base_url: String,
+    /// Environment variable that holds the key.
+    pub api_key_env: String,
+    /// Command whose first output line is the key.
+    pub api_key_cmd: String,
+    /// A key is needed; without one the profile is not offered.
+    pub needs_key: bool,
+    /// The model asked by default.
+    pub model: String,
+    /// Context window in tokens where the server does not tell; 0 is unknown.
+    pub context_window: u32,
+    /// Limit asked for the answer, in tokens; 0 lets the program choose.
+    pub max_output: u32,
+    /// Temperature; none sends none.
+    pub temperature: Option<f64>,
+    /// Extra headers.
+    pub headers: std::collections::BTreeMap<String, String>,
+    /// How requests are written.
+    pub dialect: Dialect,
+    /// Seconds without a byte after which a call is given up.
+    pub idle_timeout: u32,
+    /// Seconds to connect.
+    pub connect_timeout: u32,
+    /// Attempts before the first event, 1 for no retry.
+    pub attempts: u32,
+    /// The recording that a scripted profile replays.
+    pub recording: String,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            backend: Backend::Openai,
+            base_url: String::new(),
+            api_key_env: String::new(),
+            api_key_cmd: String::new(),
+            needs_key: false,
+            model: String::new(),
+            context_window: 0,
+            max_output: 0,
+            temperature: None,
+            headers: std::collections::BTreeMap::new(),
+            dialect: Dialect::default(),
+            idle_timeout: 90,
+            connect_timeout: 10,
+            attempts: 4,
+            recording: String::new(),
+        }
+    }
+}
+
+/// Prices in dollars for a million tokens.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Price {
+    /// Prompt.
+    pub input: f64,
+    /// Answer.
+    pub output: f64,
+    /// Prompt tokens from the cache.
+    pub cached: Option<f64>,
+}
+
+impl Price {
+    /// The cost in millionths of a dollar.
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "prices and counts are small and not negative"
+    )]
+    pub fn micro(&self, prompt: u32, cached: u32, completion: u32) -> u64 {
+        let fresh = f64::from(prompt.saturating_sub(cached)) * self.input;
+        let reused = f64::from(cached.min(prompt)) * self.cached.unwrap_or(self.input);
+        (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
+    }
+}
+
+/// What is known of a model.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// Its name as the server knows it.
+    pub name: String,
+    /// Context window in tokens.
+    pub context_window: u32,
+    /// Limit on the prompt alone, where there is one.
+    pub input_limit: Option<u32>,
+    /// Limit on the answer, where known.
+    pub max_output: Option<u32>,
+    /// How its tokens are counted.
+    pub encoding: Encoding,
+    /// Whether the encoding is the model's own (else every number is a rougher estimate).
+    pub exact_encoding: bool,
+    /// Prices, where known.
+    pub price: Option<Price>,
+    /// Where the window comes from: `server`, `table`, `profile` or `assumed`.
+    pub source: String,
+}

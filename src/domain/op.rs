@@ -1,0 +1,98 @@
+//! The operation log: what was changed, so that it can be undone and redone.
+//! Not for: messages (they are never undone, only left) or carrying operations out (`engine`).
+
+use super::branch::Overrides;
+use super::ids::{BranchId, NodeId, SessionId};
+use super::mark::{Atom, Mark};
+use serde::{Deserialize, Serialize};
+
+/// One reversible change. Undo applies `before`, but only where the present still equals `after`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// A mark came, went or changed.
+    Mark {
+        /// Whose.
+        branch: BranchId,
+        /// On what.
+        target: Atom,
+        /// Until then.
+        before: Option<Mark>,
+        /// From then.
+        after: Option<Mark>,
+    },
+    /// A branch's head moved by an act (regenerate, edit, sibling).
+    Head {
+        /// Whose.
+        branch: BranchId,
+        /// Until then.
+        before: Option<NodeId>,
+        /// From then.
+        after: Option<NodeId>,
+    },
+    /// A branch was renamed.
+    Name {
+        /// Which.
+        branch: BranchId,
+        /// Until then.
+        before: String,
+        /// From then.
+        after: String,
+    },
+    /// A branch was put away or taken back.
+    Archived {
+        /// Which.
+        branch: BranchId,
+        /// Until then.
+        before: bool,
+        /// From then.
+        after: bool,
+    },
+    /// A branch was made; undoing archives it.
+    Forked {
+        /// Which.
+        branch: BranchId,
+    },
+    /// Mode, policy, budget, model … of a branch.
+    Overrides {
+        /// Whose.
+        branch: BranchId,
+        /// Until then.
+        before: Box<Overrides>,
+        /// From then.
+        after: Box<Overrides>,
+    },
+    /// The session's title.
+    Title {
+        /// Until then.
+        before: String,
+        /// From then.
+        after: String,
+    },
+    /// A hand-edited state version came or went (`None` falls back to the path's own).
+    State {
+        /// Whose.
+        branch: BranchId,
+        /// The version until then.
+        before: Option<u32>,
+        /// The version from then.
+        after: Option<u32>,
+    },
+}
+
+/// A group of changes made by one act.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Operation {
+    /// Counts up within the store.
+    pub seq: u64,
+    /// Where.
+    pub session: SessionId,
+    /// What was done, for people: "pinned turn 3".
+    pub what: String,
+    /// The changes, in order.
+    pub changes: Vec<Change>,
+    /// Whether it is undone at present.
+    pub undone: bool,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}

@@ -1,0 +1,102 @@
+//! Runs: one row for every call to a model, written before the call is made.
+//! Not for: making calls (`engine`, `llm`).
+
+use super::hash::Hash;
+use super::ids::{BranchId, NodeId, RunId, SessionId};
+use super::mode::Mode;
+use super::usage::Usage;
+use serde::{Deserialize, Serialize};
+
+/// Where a run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Under way.
+    Open,
+    /// Ended by a finish reason.
+    Complete,
+    /// The stream stopped early.
+    Truncated,
+    /// Stopped by a person.
+    Cancelled,
+    /// Its program died.
+    Interrupted,
+    /// Failed.
+    Errored,
+}
+
+impl RunStatus {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Complete => "complete",
+            Self::Truncated => "truncated",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+            Self::Errored => "errored",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Open, Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
+}
+
+/// One call, as lists and the line under a message show it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunCard {
+    /// Its id.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its branch.
+    pub branch: BranchId,
+    /// The user message that it answers, once that is a node.
+    pub user: Option<NodeId>,
+    /// The answer, once that is a node.
+    pub answer: Option<NodeId>,
+    /// The tool round within its turn, from 1.
+    pub round: u32,
+    /// Its plan.
+    pub plan: Hash,
+    /// BLAKE3 of the body posted.
+    pub request_digest: Hash,
+    /// Profile.
+    pub profile: String,
+    /// Model.
+    pub model: String,
+    /// Policy.
+    pub policy: String,
+    /// Context mode.
+    pub mode: Mode,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// What the plan estimated for the whole prompt.
+    pub est_total: u32,
+    /// Items attached beyond the turns themselves.
+    pub items: u32,
+    /// Their tokens.
+    pub attached: u32,
+    /// What the server reported.
+    pub usage: Usage,
+    /// Cost in millionths of a dollar, where known.
+    pub cost_micro: Option<u64>,
+    /// The finish reason, verbatim.
+    pub finish_reason: Option<String>,
+    /// Milliseconds to the first event.
+    pub ttft_ms: Option<u64>,
+    /// Milliseconds in all.
+    pub total_ms: Option<u64>,
+    /// POSTs made.
+    pub attempts: u32,
+    /// Why it failed, for people.
+    pub error: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}

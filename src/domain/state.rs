@@ -1,0 +1,254 @@
+//! The state block that a model keeps at the end of its answers: finding it, cutting it out.
+//! Not for: storing versions (`store`) or sending the block (`context`).
+//!
+//! The rules: the last complete block at the start of a line and outside code fences counts; `---STATE---` up to
+//! `---END STATE---` (or the end of the text, when the answer ended by itself), or a `### STATE` header up to the next
+//! header of level 3 or above; mentions inside a line are no block; an empty block is none.
+
+use std::ops::Range;
+
+/// Tokens are capped elsewhere; this bounds the bytes of a block that is taken at all.
+pub const MAX_BYTES: usize = 32 * 1024;
+
+/// A block found in an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StateBlock {
+    /// Its text between the delimiters, trimmed.
+    pub text: String,
+    /// The bytes of the answer that it takes, delimiters included.
+    pub span: Range<usize>,
+    /// Whether its end marker was there.
+    pub terminated: bool,
+}
+
+/// The block of an answer. `finished` says that the answer ended by itself; only then is a block without end marker taken.
+#[must_use]
+pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
+    let mut found = None;
+    let mut open: Option<Open> = None;
+    let mut fence: Option<(char, usize)> = None;
+    for line in lines(answer) {
+        let text = answer[line.clone()].trim_end();
+        if open.is_none() {
+            fence = next_fence(text, fence);
+        }
+        if fence.is_some() {
+            continue;
+        }
+        if is_start(text) {
+            if let Some(header) = open.take().filter(|o| o.header) {
+                found = close(answer, &header, line.start, line.start, true).or(found);
+            }
+            open = Some(Open { start: line.start, body: line.end, header: is_header_start(text) });
+        } else if let Some(current) = &open {
+            let ends_header = current.header && header_level(text).is_some_and(|level| level <= 3);
+            if is_end(text) {
+                found = close(answer, current, line.start, line.end, true).or(found);
+                open = None;
+            } else if ends_header {
+                found = close(answer, current, line.start, line.start, true).or(found);
+                open = None;
+            }
+        }
+    }
+    if let Some(last) = open.filter(|_| finished) {
+        found = close(answer, &last, answer.len(), answer.len(), false).or(found);
+    }
+    found
+}
+
+/// The answer without its block, trailing space trimmed; the answer itself where it has none.
+#[must_use]
+pub fn strip(answer: &str, finished: bool) -> String {
+    match find(answer, finished) {
+        Some(block) => {
+            let mut kept = answer[..block.span.start].trim_end().to_owned();
+            let after = answer[block.span.end..].trim();
+            if !after.is_empty() {
+                if !kept.is_empty() {
+                    kept.push_str("\n\n");
+                }
+                kept.push_str(after);
+            }
+            kept
+        }
+        None => answer.to_owned(),
+    }
+}
+
+/// How much of a growing answer may be shown before it is known whether a block begins: bytes up to the first line
+/// that starts a block, or could become one.
+#[must_use]
+pub fn shown_while_streaming(answer: &str) -> usize {
+    let mut fence = None;
+    for line in lines(answer) {
+        let text = answer[line.clone()].trim_end();
+        fence = next_fence(text, fence);
+        let last = line.end == answer.len() && !answer.ends_with('\n');
+        let could = last && text.len() >= 3 && "---STATE---".starts_with(text);
+        if fence.is_none() && (is_start(text) || could) {
+            return answer[..line.start].trim_end().len();
+        }
+    }
+    answer.len()
+}
+
+struct Open {
+    start: usize,
+    body: usize,
+    header: bool,
+}
+
+fn close(answer: &str, open: &Open, body_end: usize, span_end: usize, terminated: bool) -> Option<StateBlock> {
+    let text = answer[open.body..body_end].trim();
+    let fits = !text.is_empty() && text.len() <= MAX_BYTES;
+    fits.then(|| StateBlock { text: text.to_owned(), span: open.start..span_end, terminated })
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        start..at
+    })
+}
+
+/// A fence opens with three or more backticks or tildes and closes with at least as many of the same.
+fn next_fence(line: &str, fence: Option<(char, usize)>) -> Option<(char, usize)> {
+    let text = line.trim_start();
+    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'));
+    let count = mark.map_or(0, |mark| text.chars().take_while(|c| *c == mark).count());
+    match (fence, mark) {
+        (None, Some(mark)) if count >= 3 => Some((mark, count)),
+        (Some((open, length)), Some(mark)) if mark == open && count >= length && text[count..].trim().is_empty() => {
+            None
+        }
+        _ => fence,
+    }
+}
+
+fn is_start(line: &str) -> bool {
+    line == "---STATE---" || is_header_start(line)
+}
+
+fn is_header_start(line: &str) -> bool {
+    line == "### STATE"
+}
+
+fn is_end(line: &str) -> bool {
+    line == "---END STATE---"
+}
+
+fn header_level(line: &str) -> Option<usize> {
+    let level = line.chars().take_while(|c| *c == '#').count();
+    (level > 0 && line[level..].starts_with(' ')).then_some(level)
+}
+
+/// The known fields, in the order in which they are shown.
+pub const FIELDS: [&str; 4] = ["Goal", "Context", "Resolved", "Technical Anchors"];
+
+/// Reads the known fields (in any case); unknown lines stay with the field before them, or come first without a name.
+#[must_use]
+pub fn fields(block: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        match known_field(line) {
+            Some((name, rest)) => found.push((name.to_owned(), rest.to_owned())),
+            None => match found.last_mut() {
+                Some((_, text)) => {
+                    if !text.is_empty() {
+                        text.push('\n');
+                    }
+                    text.push_str(line.trim_end());
+                }
+                None if line.trim().is_empty() => {}
+                None => found.push((String::new(), line.trim_end().to_owned())),
+            },
+        }
+    }
+    found
+}
+
+fn known_field(line: &str) -> Option<(&'static str, &str)> {
+    let text = line.trim_start_matches(['-', '*', ' ']);
+    let (name, rest) = text.split_once(':')?;
+    let name = name.trim().trim_matches('*');
+    FIELDS
+        .into_iter()
+        .find(|field| field.eq_ignore_ascii_case(name))
+        .map(|field| (field, rest.trim().trim_matches('*').trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text_of(answer: &str, finished: bool) -> Option<String> {
+        find(answer, finished).map(|block| block.text)
+    }
+
+    #[test]
+    fn takes_the_last_block() {
+        let answer = "Hi\n---STATE---\nGoal: a\n---END STATE---\nmore\n---STATE---\nGoal: b\n---END STATE---\n";
+        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: b"));
+        assert!(strip(answer, true).ends_with("more"));
+    }
+
+    #[test]
+    fn unterminated_only_when_finished() {
+        let answer = "Hi\n---STATE---\nGoal: a\nContext: x";
+        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: a\nContext: x"));
+        assert_eq!(text_of(answer, false), None);
+        assert_eq!(strip(answer, true), "Hi");
+    }
+
+    #[test]
+    fn mentions_and_fences_are_no_blocks() {
+        assert_eq!(text_of("write ---STATE--- at the end", true), None);
+        assert_eq!(text_of("```\n---STATE---\nGoal: no\n---END STATE---\n```\n", true), None);
+        assert_eq!(text_of("---STATE---\n\n---END STATE---", true), None);
+        assert_eq!(text_of("### STATEMENT\nx", true), None);
+    }
+
+    #[test]
+    fn header_form_ends_at_the_next_header() {
+        let answer = "Hi\n### STATE\nGoal: a\n#### deeper\nx\n## Next\ny";
+        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: a\n#### deeper\nx"));
+        assert_eq!(strip(answer, true), "Hi\n\n## Next\ny");
+    }
+
+    #[test]
+    fn reads_fields() {
+        let block = "note\ngoal: ship\nCONTEXT: src/a.rs\n- src/b.rs\nTechnical Anchors: port 80";
+        let read = fields(block);
+        assert_eq!(read[0], (String::new(), "note".into()));
+        assert_eq!(read[1], ("Goal".into(), "ship".into()));
+        assert_eq!(read[2], ("Context".into(), "src/a.rs\n- src/b.rs".into()));
+        assert_eq!(read[3].0, "Technical Anchors");
+    }
+
+    #[test]
+    fn streaming_hides_what_may_become_a_block() {
+        assert_eq!(shown_while_streaming("Hi\n---STA"), 2);
+        assert_eq!(shown_while_streaming("Hi\n---STATE---\nGoal"), 2);
+        assert_eq!(shown_while_streaming("Hi\n--"), 5);
+        assert_eq!(shown_while_streaming("Hi\n---\nrule"), "Hi\n---\nrule".len());
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_and_spans_are_sound(pieces in proptest::collection::vec(
+            prop_oneof![Just("---STATE---\n"), Just("---END STATE---\n"), Just("### STATE\n"), Just("```\n"), Just("Goal: é\n"), Just("x"), Just("## h\n")], 0..12)) {
+            let answer = pieces.concat();
+            for finished in [true, false] {
+                if let Some(block) = find(&answer, finished) {
+                    prop_assert!(answer[block.span].contains(&block.text));
+                }
+                let _ = strip(&answer, finished);
+            }
+            prop_assert!(answer.is_char_boundary(shown_while_streaming(&answer)));
+        }
+    }
+}

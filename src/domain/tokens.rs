@@ -1,0 +1,70 @@
+//! Counting tokens: the port, the encodings, and how sure a number is.
+//! Not for: the tokenizers themselves (`llm::tokens`).
+
+use serde::{Deserialize, Serialize};
+
+/// A tokenizer's vocabulary.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// `OpenAI` models since GPT-4o.
+    O200kBase,
+    /// GPT-4, GPT-3.5 and the older embeddings.
+    Cl100kBase,
+    /// No vocabulary known: a quarter of the characters, rounded up.
+    Approximate,
+}
+
+impl Encoding {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200kBase => "o200k_base",
+            Self::Cl100kBase => "cl100k_base",
+            Self::Approximate => "approximate",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::O200kBase, Self::Cl100kBase, Self::Approximate].into_iter().find(|e| e.name() == name)
+    }
+}
+
+/// How sure a number of tokens is. It goes with every number that a person sees.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Counted with the model's vocabulary, or one that is close.
+    Estimated,
+    /// An estimate corrected by what the server reported before.
+    Calibrated,
+    /// Reported by the server.
+    Actual,
+}
+
+impl Certainty {
+    /// The short label beside a number.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Estimated => "est",
+            Self::Calibrated => "cal",
+            Self::Actual => "actual",
+        }
+    }
+}
+
+/// Counts tokens. Never panics and takes any text; slow on first use (loads a vocabulary), so never on the screen's thread.
+pub trait CountTokens: Send + Sync {
+    /// Tokens of `text` in `encoding`.
+    fn count(&self, encoding: Encoding, text: &str) -> u32;
+}
+
+/// Characters by four, rounded up: the labelled fallback where no vocabulary is known.
+#[must_use]
+pub fn approximate(text: &str) -> u32 {
+    u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
+}

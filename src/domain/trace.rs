@@ -1,0 +1,95 @@
+//! Tools as the model sees them, calls to them, and the trace that every call leaves.
+//! Not for: running tools (`tools`).
+
+use super::hash::Hash;
+use super::ids::{NodeId, RunId};
+use serde::{Deserialize, Serialize};
+
+/// A tool offered to the model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// One sentence for the model.
+    pub description: String,
+    /// JSON schema of its arguments.
+    pub parameters: serde_json::Value,
+}
+
+/// How a call to a tool ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolStatus {
+    /// It did what was asked.
+    Ok,
+    /// It could not.
+    Failed,
+    /// It was not allowed.
+    Refused,
+    /// A person stopped it, or the program died meanwhile.
+    Cancelled,
+}
+
+impl ToolStatus {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a tool gave back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolOutput {
+    /// How it ended.
+    pub status: ToolStatus,
+    /// What the model will read.
+    pub body: String,
+    /// Bytes there were before anything was cut; equals the body's length when nothing was.
+    pub full_bytes: u64,
+}
+
+/// One call to a tool, with what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ToolTrace {
+    /// The model's id for the call.
+    pub call_id: String,
+    /// The run in which the model asked.
+    pub run: RunId,
+    /// The node that holds the result, once it is committed.
+    pub node: Option<NodeId>,
+    /// The key of the turn's user message.
+    pub turn: Option<Hash>,
+    /// The tool.
+    pub name: String,
+    /// The arguments, verbatim.
+    pub args: String,
+    /// How it ended; `None` while it runs.
+    pub status: Option<ToolStatus>,
+    /// Bytes of the result.
+    pub bytes: u64,
+    /// Bytes before it was cut, where it was.
+    pub truncated_from: Option<u64>,
+    /// Tokens of the result, estimated.
+    pub est_tokens: u32,
+    /// Milliseconds that it took.
+    pub duration_ms: u64,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// The first line of the result, at most 100 characters, unsanitised.
+    pub preview: String,
+}
+
+/// Something that can run tools for the model: a port, so that the engine need not know which tools there are.
+pub trait RunTools: Send + Sync {
+    /// The tools on offer, in a fixed order.
+    fn specs(&self) -> Vec<ToolSpec>;
+
+    /// Runs one call to its end. `cancelled` is asked now and then; when true the tool stops soon.
+    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
+}

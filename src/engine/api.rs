@@ -1,0 +1,538 @@
+//! The only door to the engine: requests in, events out. The screen and the command line both come through here.
+//! Not for: how anything is done (the rest of the room).
+//!
+//! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. What happens by
+//! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
+
+use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
+use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::{Node, NodeHead, Role};
+use crate::domain::mode::Mode;
+use crate::domain::model::ModelInfo;
+use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::record::{Imported, Reading, Skipped, Transcript};
+use crate::domain::run::RunCard;
+use crate::domain::tokens::Certainty;
+use crate::domain::trace::ToolTrace;
+use std::sync::Arc;
+
+/// Ties an answer to its request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// What the next call is to answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum DraftKind {
+    /// A new message at the branch's head.
+    #[default]
+    Message,
+    /// Another answer to this user message (a node on the branch's path).
+    Regenerate(NodeId),
+    /// Go on where this cut answer stopped (the branch's head).
+    Continue(NodeId),
+    /// A new version of this user message, as its sibling.
+    Edit(NodeId),
+}
+
+/// What is about to be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Draft {
+    /// The words (empty for regenerate and continue).
+    pub text: Arc<str>,
+    /// What they are for.
+    pub kind: DraftKind,
+}
+
+/// How to name an item on which a person acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// An atom, as a plan's row or a mark names it.
+    Atom(Atom),
+    /// The turn that holds this node.
+    TurnOf(NodeId),
+    /// Just this message.
+    Message(NodeId),
+    /// A free note of the person's own, to be pinned.
+    Note(String),
+    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
+    /// unless `message` is set.
+    Named {
+        /// What was typed.
+        text: String,
+        /// Just the message.
+        message: bool,
+    },
+}
+
+/// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
+pub type Named = Option<String>;
+
+/// What to do to an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
+    Set {
+        /// The mark. A lease of 0 turns means the policy's default length.
+        kind: MarkKind,
+        /// On and off with the same key.
+        toggle: bool,
+    },
+    /// Take any mark off.
+    Clear,
+    /// Make it the message that the next question replies to (off when it is already).
+    Reply,
+}
+
+/// What a person asks of the engine.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Request {
+    /// All sessions, newest first.
+    Sessions,
+    /// Makes a session with one empty branch `main`, and opens it.
+    NewSession {
+        /// Its title; a dated one when empty.
+        title: String,
+    },
+    /// Opens a session (the last used; a new one when there is none and `create` is set).
+    OpenSession {
+        /// Which.
+        session: Named,
+        /// Which branch to stand on; the last used when none.
+        branch: Named,
+        /// Make one where there is none.
+        create: bool,
+    },
+    /// Renames a session (undoable).
+    RenameSession {
+        /// Which.
+        session: Named,
+        /// Its new title.
+        title: String,
+    },
+    /// Deletes a session with all its messages for good. The caller has asked the person.
+    DeleteSession {
+        /// Which.
+        session: Named,
+    },
+    /// Sessions whose title or messages hold these words.
+    SearchSessions {
+        /// The words.
+        words: String,
+    },
+    /// Contents of nodes of an open session.
+    Bodies {
+        /// Which.
+        nodes: Vec<NodeId>,
+    },
+    /// Stands on another branch; the session remembers it as the last used.
+    Switch {
+        /// Which.
+        branch: BranchId,
+    },
+    /// A new branch whose head is `at` (moved back to the nearest whole atom); `None` forks at the branch's head.
+    Fork {
+        /// From which.
+        branch: BranchId,
+        /// Where.
+        at: Option<NodeId>,
+        /// Its name; made up when none.
+        name: Option<String>,
+        /// Stand on it.
+        switch: bool,
+    },
+    /// Renames a branch.
+    RenameBranch {
+        /// Which.
+        branch: BranchId,
+        /// Its new name.
+        name: String,
+    },
+    /// Puts a branch away, or takes it back.
+    ArchiveBranch {
+        /// Which.
+        branch: BranchId,
+        /// Away.
+        archived: bool,
+    },
+    /// Moves the head to the newest leaf below `node`, or to `node` itself when `exact` (undoable).
+    MoveHead {
+        /// Of which branch.
+        branch: BranchId,
+        /// Where to.
+        node: NodeId,
+        /// Stop right there.
+        exact: bool,
+    },
+    /// Moves to the next or previous sibling of a node on the path (undoable).
+    Sibling {
+        /// Of which branch.
+        branch: BranchId,
+        /// Of which node; the nearest ancestor-or-self with siblings at or above it is used.
+        node: NodeId,
+        /// +1 or −1.
+        step: i32,
+    },
+    /// Marks items (one undo group).
+    Mark {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        items: Vec<Item>,
+        /// How.
+        act: Act,
+    },
+    /// Changes what a branch overrides: each given value replaces the branch's (undoable).
+    Override {
+        /// Which branch.
+        branch: BranchId,
+        /// The wished overrides, whole.
+        overrides: Overrides,
+    },
+    /// Solves the plan for a draft again, off the screen's thread; answered by [`Event::Planned`] too. Only the newest
+    /// generation of a branch is worked on.
+    Replan {
+        /// For which branch.
+        branch: BranchId,
+        /// Counts up; comes back with the plan.
+        generation: u64,
+        /// The draft.
+        draft: Draft,
+    },
+    /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
+    /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
+    Ask {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        draft: Draft,
+        /// The plan on the screen.
+        plan: Option<Hash>,
+    },
+    /// Stops the open turn of a branch; what came is kept.
+    Cancel {
+        /// Which.
+        branch: BranchId,
+    },
+    /// Undoes the last operation of the session.
+    Undo,
+    /// Does the last undone operation again.
+    Redo,
+    /// The text of a row of the last plan drawn for a branch, as it will be sent.
+    RowText {
+        /// Which branch.
+        branch: BranchId,
+        /// Which row.
+        atom: Atom,
+    },
+    /// The exact bytes of the last plan drawn for a branch.
+    WireText {
+        /// Which branch.
+        branch: BranchId,
+    },
+    /// Replaces the state block of a branch by a hand-edited one (undoable).
+    EditState {
+        /// Which branch.
+        branch: BranchId,
+        /// The new text.
+        text: String,
+    },
+    /// Rebuilds the state from the state blocks in the messages of the window.
+    RebuildState {
+        /// Which branch.
+        branch: BranchId,
+    },
+    /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
+    Trust {
+        /// Yes or no.
+        trusted: bool,
+    },
+    /// The calls of a session, newest last.
+    Runs,
+    /// A stored plan, by a unique prefix of its id, or of a run's id.
+    StoredPlan {
+        /// The prefix.
+        id: String,
+    },
+    /// Renders a stored call again from the store and compares its digest; sends nothing.
+    ReplayDryRun {
+        /// The run, by a unique prefix.
+        run: String,
+    },
+    /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
+    Models {
+        /// One profile only.
+        profile: Option<String>,
+    },
+    /// Looks for servers and reports (also at first start).
+    Doctor,
+    /// Appends a message without calling a model.
+    AddMessage {
+        /// To which branch.
+        branch: BranchId,
+        /// Who says it.
+        role: Role,
+        /// What.
+        text: String,
+    },
+    /// Deletes a turn for good; only its place is left. The caller has asked the person.
+    RemoveMessage {
+        /// On which branch.
+        branch: BranchId,
+        /// Which turn.
+        item: Item,
+    },
+    /// Stores what an import read. The session that was added to becomes the last used.
+    Import {
+        /// What was read.
+        reading: Reading,
+    },
+    /// A session as neutral records: the whole tree, or one branch's path.
+    Transcript {
+        /// Which.
+        session: Named,
+        /// Only this branch.
+        branch: Option<BranchId>,
+    },
+}
+
+/// What a request came to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// It is done; there is nothing more to say than this sentence (may be empty).
+    Done(String),
+    /// Sessions.
+    Sessions(Vec<SessionCard>),
+    /// The session is open.
+    Opened(Arc<SessionView>),
+    /// Contents; nodes that are gone are missing.
+    Bodies(Vec<Arc<Node>>),
+    /// The branch that was made or stood on.
+    Branch(Box<Branch>),
+    /// What was solved.
+    Planned(Planned),
+    /// The call is under way.
+    Asked {
+        /// Its run.
+        run: RunId,
+    },
+    /// A text.
+    Text(String),
+    /// Calls.
+    Runs(Vec<RunCard>),
+    /// A stored plan with the calls made from it.
+    StoredPlan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// Its calls.
+        runs: Vec<RunCard>,
+    },
+    /// A stored call, rendered again.
+    Replayed {
+        /// The call.
+        run: Box<RunCard>,
+        /// Digest of the body rendered now.
+        digest: Hash,
+        /// The body.
+        body: String,
+    },
+    /// Models by profile.
+    Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
+    /// What was found.
+    Doctor(Vec<Finding>),
+    /// What was appended.
+    Added(Box<NodeHead>),
+    /// What was imported.
+    Imported {
+        /// Session by session.
+        sessions: Vec<Imported>,
+        /// What was skipped.
+        skipped: Vec<Skipped>,
+    },
+    /// Records.
+    Transcript(Box<Transcript>),
+}
+
+/// One line of a doctor's report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What was looked at: "store", "profile openai", …
+    pub subject: String,
+    /// Whether it is well; `None` for plain facts.
+    pub ok: Option<bool>,
+    /// What was found.
+    pub text: String,
+    /// What to do, where something should be done.
+    pub todo: String,
+}
+
+/// A solved plan, or why there is none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Planned {
+    /// It can be sent.
+    Plan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// BLAKE3 of the body that would be posted.
+        request_digest: Hash,
+        /// Bytes of the body.
+        bytes: u64,
+        /// Cost of the prompt in millionths of a dollar, where prices are known.
+        prompt_cost: Option<u64>,
+        /// Tokens of the longest prefix that is the same as in the branch's previous request.
+        same_prefix: Option<u32>,
+    },
+    /// It does not fit.
+    Blocked(Arc<Blocked>),
+}
+
+/// An open session, as the screen needs it: everything light, no contents.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionView {
+    /// The session.
+    pub card: SessionCard,
+    /// All nodes, parents before children.
+    pub nodes: Vec<NodeHead>,
+    /// All branches, archived ones too.
+    pub branches: Vec<Branch>,
+    /// The branch last stood on.
+    pub current: BranchId,
+    /// All calls, oldest first.
+    pub runs: Vec<RunCard>,
+    /// The newest tool traces, oldest first (at most 500).
+    pub traces: Vec<ToolTrace>,
+    /// Whether the workspace folder is trusted, and which it is.
+    pub workspace: (String, bool),
+    /// What recovery found at opening ("1 answer was interrupted; …"), empty when nothing.
+    pub recovered: Vec<String>,
+}
+
+/// Which model a branch asks at present, and by what rules.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Profile.
+    pub profile: String,
+    /// Model.
+    pub model: ModelInfo,
+    /// Mode.
+    pub mode: Mode,
+    /// Policy.
+    pub policy: String,
+    /// Layout.
+    pub layout: String,
+    /// Whether it can be called now; else why not and what to do.
+    pub ready: Result<(), Failure>,
+}
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A request's answer.
+    Answer {
+        /// Whose.
+        ticket: Ticket,
+        /// What it came to.
+        result: Result<Answer, Failure>,
+    },
+    /// A plan was solved (for whatever reason: typing, an act, a round of tools).
+    Planned {
+        /// For which branch.
+        branch: BranchId,
+        /// Which generation asked; the newest one when nobody did.
+        generation: u64,
+        /// The plan.
+        planned: Planned,
+    },
+    /// Nodes came or changed (an answer was committed, a message removed, another window wrote).
+    Nodes {
+        /// In which session.
+        session: SessionId,
+        /// Their heads, parents first.
+        heads: Vec<NodeHead>,
+    },
+    /// A branch came or changed.
+    Branch(Box<Branch>),
+    /// The session's card changed.
+    Card(SessionCard),
+    /// A call began, moved on or ended.
+    Run(Box<RunCard>),
+    /// A turn opened on a branch: its user message is not a node yet.
+    TurnOpened {
+        /// On which branch.
+        branch: BranchId,
+        /// The message (empty for regenerate and continue).
+        text: Arc<str>,
+        /// The node after which the answer will stand.
+        after: Option<NodeId>,
+    },
+    /// Words came.
+    Stream {
+        /// On which branch.
+        branch: BranchId,
+        /// From which run.
+        run: RunId,
+        /// New words of the answer (state block included; the screen hides it).
+        text: String,
+        /// New words thought aloud.
+        reasoning: String,
+        /// Tokens of the answer so far.
+        tokens: u32,
+        /// How sure that number is.
+        certainty: Certainty,
+        /// Cost so far in millionths of a dollar, where prices are known.
+        cost_micro: Option<u64>,
+    },
+    /// Before the first word: a failed attempt will be followed by another at `until_ms` from now.
+    Retrying {
+        /// On which branch.
+        branch: BranchId,
+        /// Which attempt comes next.
+        attempt: u32,
+        /// In how many milliseconds.
+        wait_ms: u64,
+        /// Why.
+        why: String,
+    },
+    /// A tool began, moved on or ended.
+    Trace(Box<ToolTrace>),
+    /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
+    TurnClosed {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft, when nothing of an answer came.
+        draft: Option<Draft>,
+        /// Why it failed, when it did.
+        failure: Option<Failure>,
+    },
+    /// The state block of a branch changed, or was missing from an answer that should have had one.
+    State {
+        /// Whose.
+        branch: BranchId,
+        /// The version that counts now.
+        version: Option<StateVersion>,
+        /// The answer should have brought one and did not.
+        missing: bool,
+    },
+    /// Which model and rules hold for a branch.
+    Settings {
+        /// Whose.
+        branch: BranchId,
+        /// They.
+        settings: Box<Settings>,
+    },
+    /// A sentence for the status line.
+    Notice(String),
+    /// The server read far fewer tokens than were sent.
+    Alarm(String),
+}
+
+/// Where events go. A bounded queue would stop the engine when the screen stalls, so receivers must keep draining.
+pub type Events = std::sync::mpsc::Receiver<Event>;
+
+/// The door.
+pub trait Door: Send {
+    /// Hands a request in. Never blocks.
+    fn send(&self, ticket: Ticket, request: Request);
+}

@@ -1,0 +1,1 @@
+//! Writers of export formats, from neutral records.

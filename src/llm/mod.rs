@@ -1,0 +1,1 @@
+//! Models: OpenAI-compatible servers, the offline model, recordings, and token counting.

@@ -1,0 +1,3 @@
+//! The store: one SQLite file, one writer thread, a few readers.
+
+pub mod types;

@@ -1,0 +1,246 @@
+//! What goes into the store and comes out of it, beyond the nouns of `domain`.
+//! Not for: SQL.
+
+use crate::domain::branch::{Branch, Overrides, StateVersion};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::mark::{Atom, Mark};
+use crate::domain::message::{Content, Node, NodeHead};
+use crate::domain::op::Operation;
+use crate::domain::plan::Anchor;
+use crate::domain::run::RunCard;
+use crate::domain::tokens::Encoding;
+use crate::domain::trace::ToolTrace;
+use crate::domain::usage::UsageReport;
+
+/// A run that is under way, as it is written before its POST: enough to save what came if this program dies.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OpenRun {
+    /// The card, with status `open`.
+    pub card: RunCard,
+    /// Who runs it: the id of a process that holds its owner lock.
+    pub owner: String,
+    /// The node after which the first new node will stand; must be the branch's head, or on its path when regenerating.
+    pub after: Option<NodeId>,
+    /// The branch's head when the run was opened.
+    pub head: Option<NodeId>,
+    /// The user message that is not a node yet.
+    pub user: Option<(NodeHead, Content)>,
+}
+
+/// One change. A list of them is one transaction: all or nothing.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Write {
+    /// A new session.
+    PutSession {
+        /// Its id.
+        id: SessionId,
+        /// Its title.
+        title: String,
+        /// Milliseconds since 1970.
+        at: i64,
+    },
+    /// A new title.
+    Title {
+        /// Of which.
+        session: SessionId,
+        /// The title.
+        title: String,
+    },
+    /// A session and all that belongs to it is deleted for good, bodies too where no other session has them.
+    DeleteSession(SessionId),
+    /// New nodes, parents first. A node whose key the session has already is passed over.
+    PutNodes {
+        /// Where.
+        session: SessionId,
+        /// The nodes.
+        nodes: Vec<Node>,
+    },
+    /// Nodes become tombstones: body, preview, search rows, counts and state versions made from them go, a random content
+    /// hash stays; children keep their place. Refused with `Busy` while a run is open on any branch of the session.
+    Tombstone {
+        /// Where.
+        session: SessionId,
+        /// Which.
+        nodes: Vec<NodeId>,
+    },
+    /// A new branch, with its marks. (`state` is not stored here.)
+    PutBranch(Box<Branch>),
+    /// Moves a head when it still is `expect`, else the transaction fails with `Moved`. Raises `seq`.
+    MoveHead {
+        /// Of which branch.
+        branch: BranchId,
+        /// Where it must be.
+        expect: Option<NodeId>,
+        /// Where it goes.
+        head: Option<NodeId>,
+    },
+    /// A branch's name.
+    Name {
+        /// Of which.
+        branch: BranchId,
+        /// The name.
+        name: String,
+    },
+    /// Away or back.
+    Archive {
+        /// Which.
+        branch: BranchId,
+        /// Away.
+        archived: bool,
+    },
+    /// A branch's overrides, whole.
+    SetOverrides {
+        /// Of which.
+        branch: BranchId,
+        /// They.
+        overrides: Box<Overrides>,
+    },
+    /// A branch's window anchor.
+    SetAnchor {
+        /// Of which.
+        branch: BranchId,
+        /// It.
+        anchor: Option<Anchor>,
+    },
+    /// What the next message replies to.
+    SetReply {
+        /// On which branch.
+        branch: BranchId,
+        /// The node's key.
+        reply: Option<Hash>,
+    },
+    /// Puts, changes or takes off a mark, when the revision there still is `expect` (`None`: no mark), else `Moved`.
+    PutMark {
+        /// On which branch.
+        branch: BranchId,
+        /// On what.
+        target: Atom,
+        /// The revision that must be there.
+        expect: Option<u64>,
+        /// The mark, or none.
+        mark: Option<Mark>,
+    },
+    /// A state version, new or changed (by session and version number).
+    PutState {
+        /// Where.
+        session: SessionId,
+        /// It.
+        version: StateVersion,
+    },
+    /// An operation; its `seq` is given by the store. Operations of the session that are undone at that moment go.
+    PutOp(Box<Operation>),
+    /// Marks an operation as undone or done again.
+    SetUndone {
+        /// Which.
+        seq: u64,
+        /// Undone.
+        undone: bool,
+    },
+    /// A plan's JSON under its id (known ids are passed over).
+    PutPlan {
+        /// The id.
+        id: Hash,
+        /// JSON.
+        body: String,
+    },
+    /// Opens a run. Fails with `Busy` while the branch has an open run of a living owner, with `Moved` when the branch's
+    /// head is not `head`.
+    OpenRun(Box<OpenRun>),
+    /// The user message of an open run has become a node.
+    UserIsNode(RunId),
+    /// A run's card, changed.
+    PutRun(Box<RunCard>),
+    /// A run's card at its end; its chunks go.
+    CloseRun(Box<RunCard>),
+    /// A piece of a stream. Opaque to the store.
+    PutChunk {
+        /// Of which run.
+        run: RunId,
+        /// Counts up from 0.
+        seq: u64,
+        /// The bytes.
+        body: Vec<u8>,
+    },
+    /// A tool trace, new or changed (by run and call id).
+    PutTrace {
+        /// Where.
+        session: SessionId,
+        /// It.
+        trace: Box<ToolTrace>,
+    },
+    /// The account of a call.
+    PutUsage(Box<UsageReport>),
+    /// Token counts by hash of the projected bytes.
+    PutCounts(Vec<(Hash, Encoding, u32)>),
+    /// This session was used last.
+    UseSession(SessionId),
+    /// This branch was used last in its session.
+    UseBranch(BranchId),
+    /// A small value under a name; none deletes it.
+    Setting {
+        /// The name.
+        key: String,
+        /// The value.
+        value: Option<String>,
+    },
+}
+
+/// A message found by search.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hit {
+    /// Its session.
+    pub session: SessionId,
+    /// The node.
+    pub node: NodeId,
+    /// The match in its surroundings, unsanitised.
+    pub snippet: String,
+    /// bm25, smaller is better.
+    pub score: f64,
+}
+
+/// What can go wrong in the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file was written by a newer program.
+    #[error("the store at {path} was written by a newer pleach (its schema is {found}, this program knows {known})")]
+    Newer {
+        /// Where.
+        path: String,
+        /// Its schema version.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// The file is no store of ours, or is damaged. It was not changed.
+    #[error("the store at {path} cannot be read: {why}")]
+    Corrupt {
+        /// Where.
+        path: String,
+        /// SQLite's words.
+        why: String,
+    },
+    /// The folder or the file cannot be opened or written.
+    #[error("the store at {path} cannot be opened: {why}")]
+    Open {
+        /// Where.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// The disk is full, or a limit was reached. What was to be written is still in memory.
+    #[error("the store cannot grow: {0}")]
+    Full(String),
+    /// The store was opened read-only.
+    #[error("the store is read-only here")]
+    ReadOnly,
+    /// Something else changed what this change was based on.
+    #[error("it was changed meanwhile, here or in another window")]
+    Moved,
+    /// A run is open on the branch.
+    #[error("an answer is still coming on this branch, here or in another window")]
+    Busy,
+    /// Anything else that SQLite says.
+    #[error("the store failed: {0}")]
+    Sql(String),
+}

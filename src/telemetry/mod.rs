@@ -1,0 +1,1 @@
+//! Logs: where they go and what may never be in them.

@@ -1,0 +1,1 @@
+//! Read-only tools for the model, confined to the workspace folder.
