@@ -1,1 +1,26 @@
-//! The planner: a frozen input in, a plan with reasons out, and the plan as bytes.
+//! The planner: a frozen input in, a plan with reasons out, and the plan as bytes. Pure: no clock, no files, no store, no
+//! tokenizer, no randomness.
+//!
+//! * [`plan`] solves: score → admit → explain.
+//! * [`render`] makes the request's bytes, once.
+//! * [`project`] says what of a message is sent in each form.
+//! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
+
+mod admit;
+pub mod audit;
+mod explain;
+pub mod project;
+pub mod render;
+mod window;
+
+use crate::domain::input::PlanInput;
+use crate::domain::plan::{Blocked, ContextPlan};
+
+/// Solves the plan of a call.
+///
+/// # Errors
+/// [`Blocked`] when what must go (instructions, open turn, sticky pins, tools) is larger than the prompt budget.
+pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
+    let admitted = admit::admit(input)?;
+    Ok(explain::explain(input, &admitted))
+}

@@ -7,6 +7,7 @@ pub mod branch;
 pub mod failure;
 pub mod hash;
 pub mod ids;
+pub mod input;
 pub mod mark;
 pub mod message;
 pub mod mode;

@@ -5,6 +5,7 @@ use super::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
 /// How a server wants requests written. Plain data: the bytes are rendered from it.
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own, named in configuration files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {

@@ -17,9 +17,9 @@ pub enum Change {
         /// On what.
         target: Atom,
         /// Until then.
-        before: Option<Mark>,
+        before: Option<Box<Mark>>,
         /// From then.
-        after: Option<Mark>,
+        after: Option<Box<Mark>>,
     },
     /// A branch's head moved by an act (regenerate, edit, sibling).
     Head {

@@ -327,6 +327,12 @@ pub struct Item {
     pub tokens: u32,
     /// First words, unsanitised.
     pub title: String,
+    /// How many tools it calls.
+    #[serde(default)]
+    pub calls: u16,
+    /// A result without its call: sent as labelled text.
+    #[serde(default)]
+    pub orphan: bool,
 }
 
 /// One row of a plan.
@@ -352,6 +358,9 @@ pub struct Row {
     pub items: Vec<Item>,
     /// For a range: how many turns.
     pub turns: u32,
+    /// For texts and cards: hash of the text as it is sent.
+    #[serde(default)]
+    pub text: Option<Hash>,
 }
 
 impl Row {

@@ -35,15 +35,13 @@ impl Safe {
         while let Some(start) = rest.find(OPEN) {
             out.push_str(&rest[..start]);
             let tail = &rest[start + OPEN.len()..];
-            match tail.find('⟩').and_then(|end| u32::from_str_radix(&tail[..end], 16).ok().map(|code| (code, end))) {
-                Some((code, end)) => {
-                    out.extend(char::from_u32(code));
-                    rest = &tail[end + '⟩'.len_utf8()..];
-                }
-                None => {
-                    out.push_str(OPEN);
-                    rest = tail;
-                }
+            let code = |end: usize| u32::from_str_radix(&tail[..end], 16).ok();
+            if let Some((end, code)) = tail.find('⟩').and_then(|end| code(end).map(|code| (end, code))) {
+                out.extend(char::from_u32(code));
+                rest = &tail[end + '⟩'.len_utf8()..];
+            } else {
+                out.push_str(OPEN);
+                rest = tail;
             }
         }
         out.push_str(rest);

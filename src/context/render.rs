@@ -1,0 +1,290 @@
+//! Makes the bytes of a request from a plan, once. What is hashed here is what is posted.
+//! Not for: choosing (`admit`), counting (`audit`) or posting (`llm`).
+//!
+//! One leading instruction message holds our own texts. What came from outside (cards, quoted replies) stands in
+//! user-role messages, labelled and delimited. In `cache_friendly` what changes with each call stands in the open turn's
+//! user message, before the person's own words.
+
+use super::project::{self, Standing};
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING, RequestShape};
+use crate::domain::message::{Content, Part, Role};
+use crate::domain::model::Dialect;
+use crate::domain::plan::{ContextPlan, Form, Item, Row, RowKind};
+use crate::domain::policy::{Layout, Section};
+use crate::domain::provider::Wire;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Where texts come from while rendering.
+pub trait Texts {
+    /// A block's or card's text by its hash.
+    fn block(&self, text: Hash) -> Option<Arc<str>>;
+    /// A message's content by its node's key.
+    fn content(&self, key: Hash) -> Option<Arc<Content>>;
+}
+
+/// A text that a plan names is gone (its message was removed).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a text of this plan is gone: {title}")]
+pub struct TextGone {
+    /// The row's or message's title.
+    pub title: String,
+}
+
+/// A piece of a message's content.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Piece {
+    /// A block or card.
+    Block { text: Hash, title: String },
+    /// A message.
+    Message { item: Item, standing: Standing },
+}
+
+/// A message of the request, before its texts are filled in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct WireMessage {
+    role: &'static str,
+    pieces: Vec<Piece>,
+    calls: u16,
+}
+
+/// What a request consists of, for comparing its beginning with another's: a hash and the tokens of each piece.
+pub type Outline = Vec<(Hash, u32)>;
+
+/// The messages of a plan's rows.
+pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
+    let mut messages: Vec<WireMessage> = Vec::new();
+    let own = rows.iter().filter(|row| leads(row, layout));
+    let lead: Vec<Piece> = own.filter_map(block_piece).collect();
+    push(&mut messages, instruction_role(dialect), lead, dialect);
+    let outside = rows.iter().filter(|row| stands_before_turns(row, layout));
+    push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
+    for row in rows.iter().filter(|row| row.section() == Some(Section::Recent)) {
+        row.items.iter().for_each(|item| push_item(&mut messages, item, Vec::new(), false, dialect));
+    }
+    let changing: Vec<Piece> =
+        rows.iter().filter(|row| stands_in_message(row, layout)).filter_map(block_piece).collect();
+    push_open(&mut messages, rows, changing, dialect);
+    messages
+}
+
+fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Piece>, dialect: &Dialect) {
+    let Some(open) = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none()) else {
+        return push(messages, "user", changing, dialect);
+    };
+    let asks = last_user(open);
+    let mut changing = Some(changing).filter(|pieces| !pieces.is_empty());
+    if asks.is_none() {
+        push(messages, "user", changing.take().unwrap_or_default(), dialect);
+    }
+    for (index, item) in open.items.iter().enumerate() {
+        let before = if asks == Some(index) { changing.take() } else { None };
+        let labelled = before.is_some();
+        push_item(messages, item, before.unwrap_or_default(), labelled, dialect);
+    }
+    let after = rows.iter().filter(|row| row.section() == Some(Section::UserMessage) && row.text.is_some());
+    push(messages, "user", after.filter_map(block_piece).collect(), dialect);
+}
+
+fn last_user(open: &Row) -> Option<usize> {
+    open.items.iter().rposition(|item| item.role == Role::User && sent(item.form))
+}
+
+/// Whether blocks stand before the person's own words in one message, so that the words get a label.
+pub(super) fn needs_label(rows: &[Row], layout: Layout) -> bool {
+    let open = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none());
+    open.is_some_and(|row| last_user(row).is_some()) && rows.iter().any(|row| stands_in_message(row, layout))
+}
+
+fn leads(row: &Row, layout: Layout) -> bool {
+    let ours = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note);
+    let place = match row.section() {
+        Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => true,
+        Some(Section::State | Section::SessionSummary | Section::LaneSummary | Section::Orientation) => {
+            layout == Layout::Classic
+        }
+        Some(
+            Section::Retrieved | Section::LeasedPins | Section::Recent | Section::QuotedReply | Section::UserMessage,
+        )
+        | None => false,
+    };
+    ours && place
+}
+
+fn stands_before_turns(row: &Row, layout: Layout) -> bool {
+    match row.section() {
+        Some(Section::StickyPins) => row.kind == RowKind::Card,
+        Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
+        _ => false,
+    }
+}
+
+fn stands_in_message(row: &Row, layout: Layout) -> bool {
+    match row.section() {
+        Some(Section::QuotedReply) => true,
+        Some(
+            Section::State
+            | Section::SessionSummary
+            | Section::LaneSummary
+            | Section::Orientation
+            | Section::Retrieved
+            | Section::LeasedPins,
+        ) => layout == Layout::CacheFriendly,
+        _ => false,
+    }
+}
+
+fn block_piece(row: &Row) -> Option<Piece> {
+    row.text.map(|text| Piece::Block { text, title: row.title.clone() })
+}
+
+fn sent(form: Form) -> bool {
+    !matches!(form, Form::Gone | Form::Out | Form::Card)
+}
+
+fn instruction_role(dialect: &Dialect) -> &'static str {
+    match dialect.instruction_role.as_str() {
+        "user" => "user",
+        "developer" => "developer",
+        _ => "system",
+    }
+}
+
+fn push_item(messages: &mut Vec<WireMessage>, item: &Item, before: Vec<Piece>, labelled: bool, dialect: &Dialect) {
+    if !sent(item.form) {
+        return;
+    }
+    let role = match item.role {
+        Role::Assistant => "assistant",
+        Role::Tool if !item.orphan => "tool",
+        Role::Tool | Role::System | Role::User => "user",
+    };
+    let standing = Standing { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
+    let calls = if project::keeps_calls(item.form) { item.calls } else { 0 };
+    let mut pieces = before;
+    pieces.push(Piece::Message { item: item.clone(), standing });
+    if calls > 0 || role == "tool" {
+        messages.push(WireMessage { role, pieces, calls });
+    } else {
+        push(messages, role, pieces, dialect);
+    }
+}
+
+fn push(messages: &mut Vec<WireMessage>, role: &'static str, pieces: Vec<Piece>, dialect: &Dialect) {
+    if pieces.is_empty() {
+        return;
+    }
+    match messages.last_mut() {
+        Some(last) if dialect.strict_alternation && last.role == role && last.calls == 0 && role != "tool" => {
+            last.pieces.extend(pieces);
+        }
+        Some(_) | None => messages.push(WireMessage { role, pieces, calls: 0 }),
+    }
+}
+
+/// Tokens of the framing around messages.
+pub(super) fn framing(messages: &[WireMessage]) -> u32 {
+    let each = messages.iter().map(|message| MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls));
+    each.sum::<u32>() + ANSWER_FRAMING
+}
+
+/// The tools as the request carries them; none where the dialect or the shape has none.
+#[must_use]
+pub fn tools_json(shape: &RequestShape) -> Option<Value> {
+    let wanted = shape.dialect.tools && !shape.tools.is_empty();
+    wanted.then(|| {
+        let each = shape.tools.iter().map(|tool| json!({"type": "function", "function": tool}));
+        Value::Array(each.collect())
+    })
+}
+
+/// Renders a plan.
+///
+/// # Errors
+/// [`TextGone`] when a text that the plan names no longer exists.
+pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Result<(Wire, Outline), TextGone> {
+    let mut outline = Outline::new();
+    if let Some(tools) = tools_json(shape) {
+        outline.push((Fields::new("tools").json(&tools).finish(), plan.tools));
+    }
+    let mut messages = Vec::new();
+    for message in skeleton(&plan.rows, plan.layout, &shape.dialect) {
+        messages.push(filled(&message, texts, plan, &mut outline)?);
+    }
+    let mut body = Map::new();
+    body.insert("model".into(), shape.model.clone().into());
+    body.insert("messages".into(), Value::Array(messages));
+    if let Some(tools) = tools_json(shape) {
+        body.insert("tools".into(), tools);
+    }
+    if let Some(limit) = shape.max_output.filter(|_| !shape.dialect.limit_field.is_empty()) {
+        body.insert(shape.dialect.limit_field.clone(), limit.into());
+    }
+    if let Some(temperature) = shape.temperature.filter(|_| shape.dialect.temperature) {
+        body.insert("temperature".into(), temperature.into());
+    }
+    body.insert("stream".into(), true.into());
+    if shape.dialect.stream_options {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    let bytes = serde_json::to_vec(&Value::Object(body)).unwrap_or_default();
+    Ok((Wire::new(bytes), outline))
+}
+
+fn filled(
+    message: &WireMessage,
+    texts: &dyn Texts,
+    plan: &ContextPlan,
+    outline: &mut Outline,
+) -> Result<Value, TextGone> {
+    let mut text = String::new();
+    let mut fields = Map::new();
+    fields.insert("role".into(), message.role.into());
+    let mut extra = Map::new();
+    for piece in &message.pieces {
+        let (said, tokens) = match piece {
+            Piece::Block { text, title } => {
+                let said = texts.block(*text).ok_or_else(|| TextGone { title: title.clone() })?;
+                (said.to_string(), block_tokens(plan, *text))
+            }
+            Piece::Message { item, standing } => {
+                let content = texts.content(item.key).ok_or_else(|| TextGone { title: item.title.clone() })?;
+                call_fields(&content, item, &mut extra);
+                (project::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens)
+            }
+        };
+        outline.push((Fields::new(message.role).text(&said).finish(), tokens));
+        text.push_str(&said);
+    }
+    let content = if text.is_empty() && extra.contains_key("tool_calls") { Value::Null } else { text.into() };
+    fields.insert("content".into(), content);
+    fields.extend(extra);
+    Ok(Value::Object(fields))
+}
+
+fn block_tokens(plan: &ContextPlan, text: Hash) -> u32 {
+    plan.rows.iter().find(|row| row.text == Some(text)).map_or(0, |row| row.tokens)
+}
+
+fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
+    if item.role == Role::Assistant && project::keeps_calls(item.form) && item.calls > 0 {
+        let calls = content.calls().map(
+            |(id, name, args)| json!({"id": id, "type": "function", "function": {"name": name, "arguments": args}}),
+        );
+        extra.insert("tool_calls".into(), Value::Array(calls.collect()));
+    }
+    if item.role == Role::Tool && !item.orphan {
+        let call = content.parts.iter().find_map(|part| match part {
+            Part::Reply { call, .. } => Some(call.clone()),
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
+        });
+        extra.insert("tool_call_id".into(), call.unwrap_or_default().into());
+    }
+}
+
+/// Tokens of the longest beginning that two requests share.
+#[must_use]
+pub fn same_prefix(before: &Outline, now: &Outline) -> u32 {
+    before.iter().zip(now).take_while(|(a, b)| a.0 == b.0).map(|(_, b)| b.1).sum()
+}
