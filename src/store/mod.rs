@@ -54,8 +54,8 @@ struct Inner {
 impl Store {
     /// Writes all of this or nothing, and returns when it is committed.
     pub fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        writer.write(writes).map_err(|error| self.named(error))
+        let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        thread.write(writes).map_err(|error| self.named(error))
     }
 
     /// Queues a transaction without waiting for it. What cannot be written now is kept and tried again before the next

@@ -102,7 +102,7 @@ fn make(path: &Path, vfs: Option<&str>, notices: &mut Vec<String>) -> Result<Sto
     if let Some(folder) = path.parent() {
         private::make_dir(folder).map_err(refusal)?;
     }
-    let gate = private::make_file(&beside(path, ".lock")).map_err(refusal)?;
+    let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
     lock_gate(&gate, notices);
     // Made before SQLite sees it: the log and its index take the file's mode.
     let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();

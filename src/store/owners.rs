@@ -85,9 +85,8 @@ fn held(path: &Path) -> bool {
             drop(std::fs::remove_file(path));
             false
         }
-        Err(TryLockError::WouldBlock) => true,
         // Where locks cannot be asked for, a run that may be alive is left alone.
-        Err(TryLockError::Error(_)) => true,
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     }
 }
 

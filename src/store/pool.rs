@@ -76,12 +76,8 @@ pub(super) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreEr
 
 /// A `file:` address that says that nobody writes the file.
 fn uri(path: &Path) -> String {
-    let mut text = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => text.push(char::from(*byte)),
-            other => text.push_str(&format!("%{other:02X}")),
-        }
-    }
-    text + "?immutable=1"
+    let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~');
+    let written = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let path: String = path.as_os_str().as_encoded_bytes().iter().map(written).collect();
+    format!("file:{path}?immutable=1")
 }
