@@ -68,15 +68,20 @@ pub(super) fn open_with(options: &OpenOptions, vfs: Option<&str>) -> Result<Open
     match make(&options.path, vfs, &mut notices) {
         Ok(store) => Ok(Opened { store, notices }),
         Err(Refusal::Failed(error)) => Err(error),
-        Err(Refusal::NoWriting(why)) if options.path.is_file() => {
-            notices.push(format!(
-                "The store was opened read-only because {} cannot be written ({why}). Nothing you do will be kept.",
-                options.path.display()
-            ));
-            look(&options.path, notices)
-        }
-        Err(Refusal::NoWriting(why)) => Err(StoreError::Open { path: String::new(), why: why.to_string() }),
+        Err(Refusal::NoWriting(why)) => without_writing(&options.path, &why, notices),
     }
+}
+
+/// Opens for reading where the system does not let us write, and says so.
+pub(super) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<String>) -> Result<Opened, StoreError> {
+    if !path.is_file() {
+        return Err(StoreError::Open { path: String::new(), why: why.to_string() });
+    }
+    notices.push(format!(
+        "The store was opened read-only because {} cannot be written ({why}). Nothing you do will be kept.",
+        path.display()
+    ));
+    look(path, notices)
 }
 
 /// Beside the store, with `end` after its name.

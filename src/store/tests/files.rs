@@ -2,7 +2,7 @@
 
 use super::{Place, card, open, scene};
 use crate::domain::run::RunStatus;
-use crate::store::open::{beside, open_with};
+use crate::store::open::{beside, open_with, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
 use crate::store::{OpenOptions, Store};
 use rusqlite::Connection;
@@ -104,10 +104,9 @@ fn read_only_reads_and_refuses_writes() {
     assert!(looker.owner_alive(store.owner()));
 }
 
-/// A folder in which nothing can be made, even by root: where the store's lock would be, there is a folder.
 #[cfg(unix)]
 #[test]
-fn a_place_that_cannot_be_written_is_read() {
+fn a_folder_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let store = place.open();
@@ -118,11 +117,25 @@ fn a_place_that_cannot_be_written_is_read() {
     set(0o500);
     let root = std::fs::write(folder.join("probe"), "").is_ok();
     let opened = try_open(&place.path()).unwrap();
+    let read = opened.store.heads(scene.session).unwrap();
     set(0o700);
-    // Root writes everywhere; for everybody else the store must have been opened for reading, and say so.
+    // Root may write everywhere, and then does.
     assert_eq!(opened.store.read_only(), !root);
     assert_eq!(opened.notices.len(), usize::from(!root));
+    assert_eq!(read.len(), 3);
+}
+
+#[test]
+fn a_refused_write_at_opening_falls_back_to_reading() {
+    let place = Place::new();
+    let why = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
+    let missing = without_writing(&place.path(), &why, Vec::new());
+    assert!(matches!(missing.err(), Some(StoreError::Open { .. })));
+    let scene = scene(&place.open(), ["a", "b", "c"]);
+    let opened = without_writing(&place.path(), &why, Vec::new()).unwrap();
+    assert!(opened.store.read_only() && opened.notices[0].contains("read-only because"));
     assert_eq!(opened.store.heads(scene.session).unwrap().len(), 3);
+    assert!(matches!(opened.store.write(vec![Write::UseSession(scene.session)]), Err(StoreError::ReadOnly)));
 }
 
 #[test]

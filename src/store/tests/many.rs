@@ -4,6 +4,7 @@ use super::{Place, node, on_writer, scene};
 use crate::domain::message::{Content, Role};
 use crate::domain::tokens::Encoding;
 use crate::store::types::Write;
+use std::io::{BufRead, Write as _};
 
 #[test]
 fn eight_windows_write_without_an_error() {
@@ -38,35 +39,44 @@ fn eight_windows_write_without_an_error() {
     super::sound(&store);
 }
 
-/// In its own process: opens the store, says who it is, and dies with it when its input ends.
+/// In its own process: opens the store and says who it is. On `write` it then writes turn after turn, saying when each
+/// is committed; else it dies when its input ends.
 #[test]
-#[ignore = "started by `an_owner_dies_with_its_process`"]
+#[ignore = "a process that other tests start"]
 fn child() {
     let path = std::path::PathBuf::from(std::env::var_os("PLEACH_TEST_STORE").unwrap());
     let store = super::open(&path).store;
-    std::fs::write(path.with_extension("owner"), store.owner()).unwrap();
-    println!("ready");
-    std::io::stdin().read_line(&mut String::new()).unwrap();
+    println!("\nowner={}", store.owner());
+    let mut word = String::new();
+    std::io::stdin().read_line(&mut word).unwrap();
+    while word == "write\n" {
+        scene(&store, ["a", "b", "c"]);
+        println!("committed");
+    }
     std::process::abort();
 }
 
-#[test]
-fn an_owner_dies_with_its_process() {
-    use std::io::BufRead;
+/// Starts `child` on a store; gives its output line by line, the first with its owner's id.
+fn start(path: &std::path::Path) -> (std::process::Child, String, impl Iterator<Item = String> + use<>) {
     use std::process::{Command, Stdio};
-    let place = Place::new();
-    let store = place.open();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store::tests::many::child", "--ignored", "--nocapture"])
-        .env("PLEACH_TEST_STORE", place.path())
+        .env("PLEACH_TEST_STORE", path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line.contains("ready")));
-    let owner = std::fs::read_to_string(place.path().with_extension("owner")).unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let owner = lines.find_map(|line| line.strip_prefix("owner=").map(str::to_owned)).unwrap();
+    (child, owner, lines)
+}
+
+#[test]
+fn an_owner_dies_with_its_process() {
+    let place = Place::new();
+    let store = place.open();
+    let (mut child, owner, _lines) = start(&place.path());
     assert_ne!(owner, store.owner());
     assert!(store.owner_alive(&owner));
     drop(child.stdin.take());
@@ -75,6 +85,28 @@ fn an_owner_dies_with_its_process() {
     assert!(file.exists(), "an abort leaves the file");
     assert!(!store.owner_alive(&owner));
     assert!(!file.exists(), "the stale file is removed");
+}
+
+#[test]
+fn what_was_committed_outlives_a_kill() {
+    let place = Place::new();
+    let mut committed = 0;
+    for kill in 1..=6 {
+        let (mut child, _owner, mut lines) = start(&place.path());
+        child.stdin.as_mut().unwrap().write_all(b"write\n").unwrap();
+        committed += lines.by_ref().take(kill * 7).filter(|line| line.contains("committed")).count();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        committed += lines.filter(|line| line == "committed").count();
+        let store = place.open();
+        super::sound(&store);
+        let cards = store.sessions().unwrap();
+        // The last transaction may have been committed and not been told of.
+        assert!((committed..=committed + 1).contains(&cards.len()), "{committed} told, {} there", cards.len());
+        assert!(cards.iter().all(|card| (card.messages, card.branches) == (3, 1)));
+        committed = cards.len();
+    }
+    assert!(committed >= 6 * 7);
 }
 
 #[test]

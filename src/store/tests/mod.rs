@@ -141,6 +141,12 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
     }
 }
 
+#[test]
+fn it_can_be_shared_between_threads() {
+    fn shared<T: Clone + Send + Sync>() {}
+    shared::<Store>();
+}
+
 /// Runs something on the writer's own connection.
 fn on_writer<T: Send + 'static>(
     store: &Store,
