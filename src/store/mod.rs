@@ -61,9 +61,10 @@ impl Store {
     /// Queues a transaction without waiting for it. What cannot be written now is kept and tried again before the next
     /// transaction; what never can be (its run is gone) is logged and dropped.
     pub fn post(&self, writes: Vec<Write>) {
-        match &self.0.writer {
-            Some(writer) => writer.post(writes),
-            None => tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted"),
+        if let Some(thread) = &self.0.writer {
+            thread.post(writes);
+        } else {
+            tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted");
         }
     }
 

@@ -17,6 +17,9 @@ use std::collections::HashSet;
 /// A title that is shorter says too little to be taken for a quotation.
 const QUOTE: usize = 8;
 
+/// Overwriting one message's words in the search index takes about as long as putting in so many (measured).
+const REBUILD: i64 = 7;
+
 /// What goes: the nodes, their keys, and their words in one line each.
 #[derive(Default)]
 struct Gone {
@@ -282,15 +285,38 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
             return Err(StoreError::Busy);
         }
     }
-    forget_words(apply, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", row)?;
+    let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
     forget_plans(apply, row)?;
     for table in ["plan_run", "tool_trace", "operation", "state_version", "branch", "node"] {
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
     apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;
+    if rebuild {
+        apply.run(
+            "INSERT INTO search (rowid, session, words)
+             SELECT t.n, t.session, t.words FROM node JOIN node_text AS t ON t.n = node.n
+             WHERE node.content IS NOT NULL",
+            &[],
+        )?;
+    }
     apply.purge();
     Ok(())
+}
+
+/// Takes a session out of the search index; says whether the index is empty now and must be filled again.
+fn forget_all_words(apply: &Apply<'_>, session: i64) -> Result<bool, StoreError> {
+    let (going, all): (i64, i64) = apply.conn.query_row(
+        "SELECT (SELECT messages FROM session WHERE n = ?1), (SELECT sum(messages) FROM session)",
+        [session],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    if going * REBUILD <= all - going {
+        forget_words(apply, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
+        return Ok(false);
+    }
+    apply.run("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
+    Ok(true)
 }
 
 fn forget_contents(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {

@@ -49,11 +49,13 @@ fn child() {
     println!("\nowner={}", store.owner());
     let mut word = String::new();
     std::io::stdin().read_line(&mut word).unwrap();
-    while word == "write\n" {
+    if word != "write\n" {
+        std::process::abort();
+    }
+    loop {
         scene(&store, ["a", "b", "c"]);
         println!("committed");
     }
-    std::process::abort();
 }
 
 /// Starts `child` on a store; gives its output line by line, the first with its owner's id.

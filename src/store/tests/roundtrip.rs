@@ -9,7 +9,7 @@ use crate::domain::message::{Content, End, Node, Part, Role};
 use crate::domain::mode::Mode;
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::{Anchor, Form};
-use crate::domain::run::RunStatus;
+use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::{ToolStatus, ToolTrace};
 use crate::domain::usage::{Usage, UsageReport};
@@ -271,6 +271,25 @@ fn runs_from_open_to_closed() {
     assert!(store.run_by_prefix("zz").unwrap().is_empty());
 }
 
+fn report(run: &RunCard, plan: Hash) -> UsageReport {
+    UsageReport {
+        run: run.id,
+        plan,
+        provider: "p".into(),
+        model: "m".into(),
+        est_prompt: 3,
+        est_by_section: vec![("system".into(), 3)],
+        usage: Usage { prompt: Some(4), ..Usage::default() },
+        est_error_pct: Some(100.0 / 3.0 + 1e-14),
+        finish_reason: None,
+        ttft_ms: Some(1),
+        total_ms: 2,
+        attempts: 1,
+        cost_micro: Some(5),
+        at: 6,
+    }
+}
+
 #[test]
 fn plans_traces_usage_counts_settings() {
     let place = Place::new();
@@ -294,22 +313,7 @@ fn plans_traces_usage_counts_settings() {
         at: 4,
         preview: "p".into(),
     };
-    let report = UsageReport {
-        run: run.id,
-        plan,
-        provider: "p".into(),
-        model: "m".into(),
-        est_prompt: 3,
-        est_by_section: vec![("system".into(), 3)],
-        usage: Usage { prompt: Some(4), ..Usage::default() },
-        est_error_pct: Some(100.0 / 3.0 + 1e-14),
-        finish_reason: None,
-        ttft_ms: Some(1),
-        total_ms: 2,
-        attempts: 1,
-        cost_micro: Some(5),
-        at: 6,
-    };
+    let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));
     let put = |call: &str, status| Write::PutTrace { session, trace: Box::new(trace(call, status)) };
     store
