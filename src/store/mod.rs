@@ -1,9 +1,9 @@
 //! The store: one SQLite file, one writer thread, a few readers.
 //! Not for: deciding anything about conversations; the engine says what is written and what it means.
 //!
-//! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread ([`writer`]).
-//! Reads go through a small pool ([`pool`]) and never wait for the writer where SQLite's write-ahead log is possible.
-//! Each process that has the store open holds a lock on its own file ([`owners`]), so that another can tell a run that
+//! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread (`writer`).
+//! Reads go through a small pool (`pool`) and never wait for the writer where SQLite's write-ahead log is possible.
+//! Each process that has the store open holds a lock on its own file (`owners`), so that another can tell a run that
 //! is under way from one whose program died.
 
 mod apply;
