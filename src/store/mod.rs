@@ -1,3 +1,115 @@
 //! The store: one SQLite file, one writer thread, a few readers.
+//! Not for: deciding anything about conversations; the engine says what is written and what it means.
+//!
+//! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread (`writer`).
+//! Reads go through a small pool (`pool`) and never wait for the writer where SQLite's write-ahead log is possible.
+//! Each process that has the store open holds a lock on its own file (`owners`), so that another can tell a run that
+//! is under way from one whose program died.
 
+mod apply;
+mod backup;
+mod branches;
+mod content;
+mod counts;
+mod journal;
+mod nodes;
+mod open;
+mod owners;
+mod plans;
+mod pool;
+mod private;
+mod removal;
+mod runs;
+mod schema;
+mod search;
+mod sessions;
+mod sql;
+mod traces;
 pub mod types;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use open::{OpenOptions, Opened};
+use owners::Owners;
+use pool::Pool;
+use std::path::PathBuf;
+use std::sync::Arc;
+use types::{StoreError, Write};
+use writer::Writer;
+
+/// The store. Cloning shares it; the last clone to go closes it.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    pool: Pool,
+    /// None where the store is read-only.
+    writer: Option<Writer>,
+    owners: Owners,
+}
+
+impl Store {
+    /// Writes all of this or nothing, and returns when it is committed.
+    pub fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        thread.write(writes).map_err(|error| self.named(error))
+    }
+
+    /// Queues a transaction without waiting for it. What cannot be written now is kept and tried again before the next
+    /// transaction; what never can be (its run is gone) is logged and dropped.
+    pub fn post(&self, writes: Vec<Write>) {
+        if let Some(thread) = &self.0.writer {
+            thread.post(writes);
+        } else {
+            tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted");
+        }
+    }
+
+    /// This process's id as an owner of runs.
+    pub fn owner(&self) -> &str {
+        self.0.owners.own()
+    }
+
+    /// Whether a living process holds the lock of this owner.
+    pub fn owner_alive(&self, owner: &str) -> bool {
+        self.0.owners.alive(owner)
+    }
+
+    /// Whether nothing can be written.
+    pub fn read_only(&self) -> bool {
+        self.0.writer.is_none()
+    }
+
+    /// A number that changes when another process or another `Store` has written, and not when this one has.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        match &self.0.writer {
+            Some(writer) => writer.call(|conn| version(conn)).map_err(|error| self.named(error)),
+            None => self.0.pool.watch(version).map_err(|error| self.named(error)),
+        }
+    }
+
+    /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
+    pub fn close(&self) {
+        if let Some(writer) = &self.0.writer {
+            self.0.pool.clear();
+            writer.close();
+        }
+    }
+
+    /// Runs a read on a connection of the pool.
+    fn read<T>(&self, read: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.0.pool.with(read).map_err(|error| self.named(error))
+    }
+
+    /// Puts the store's path where a lower function did not know it.
+    fn named(&self, error: StoreError) -> StoreError {
+        sql::named(error, &self.0.path)
+    }
+}
+
+fn version(conn: &rusqlite::Connection) -> Result<i64, StoreError> {
+    Ok(conn.query_row("PRAGMA data_version", [], |row| row.get(0))?)
+}

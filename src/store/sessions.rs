@@ -1,0 +1,89 @@
+//! Sessions: their cards with counters, and which was used last.
+//! Not for: deleting one (`removal`).
+
+use super::Store;
+use super::apply::Apply;
+use super::sql::uint;
+use super::types::StoreError;
+use crate::domain::branch::SessionCard;
+use crate::domain::ids::{BranchId, SessionId};
+use rusqlite::{OptionalExtension, Row};
+
+const CARD: &str = "SELECT id, title, created_at, updated_at, messages, branches FROM session";
+
+fn card(row: &Row<'_>) -> rusqlite::Result<SessionCard> {
+    Ok(SessionCard {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        created_at: row.get(2)?,
+        updated_at: row.get(3)?,
+        messages: uint(row.get(4)?),
+        branches: row.get(5)?,
+    })
+}
+
+impl Store {
+    /// All sessions, the last changed first.
+    pub fn sessions(&self) -> Result<Vec<SessionCard>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(&format!("{CARD} ORDER BY updated_at DESC, n DESC"))?;
+            Ok(query.query_map([], card)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// One session.
+    pub fn session(&self, id: SessionId) -> Result<Option<SessionCard>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(&format!("{CARD} WHERE id = ?1"))?;
+            Ok(query.query_row([id], card).optional()?)
+        })
+    }
+
+    /// The session that was used last, of those that are still there.
+    pub fn last_session(&self) -> Result<Option<SessionId>, StoreError> {
+        self.read(|conn| {
+            let mut query =
+                conn.prepare_cached("SELECT id FROM session WHERE used > 0 ORDER BY used DESC, n DESC LIMIT 1")?;
+            Ok(query.query_row([], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// The branch that was used last in a session.
+    pub fn last_branch(&self, session: SessionId) -> Result<Option<BranchId>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT id FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) AND used > 0
+                 ORDER BY used DESC, n DESC LIMIT 1",
+            )?;
+            Ok(query.query_row([session], |row| row.get(0)).optional()?)
+        })
+    }
+}
+
+/// A new session.
+pub(super) fn put(apply: &Apply<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
+    apply
+        .run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
+    Ok(())
+}
+
+/// A new title.
+pub(super) fn title(apply: &Apply<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
+    apply.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
+}
+
+/// It was used last.
+pub(super) fn used(apply: &Apply<'_>, id: SessionId) -> Result<(), StoreError> {
+    apply.must(
+        "UPDATE session SET used = 1 + coalesce((SELECT max(used) FROM session WHERE used > 0), 0) WHERE id = ?1",
+        &[&id],
+    )
+}
+
+/// Something in it changed then, and it holds so many messages more.
+pub(super) fn touch(apply: &Apply<'_>, session: i64, at: i64, messages: i64) -> Result<(), StoreError> {
+    apply.must(
+        "UPDATE session SET updated_at = max(updated_at, ?2), messages = messages + ?3 WHERE n = ?1",
+        &[&session, &at, &messages],
+    )
+}

@@ -1,0 +1,158 @@
+//! How our values stand in SQLite, and how SQLite's errors are told.
+//! Not for: queries.
+
+use super::types::StoreError;
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use rusqlite::ErrorCode;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// Said when another process held the lock for longer than we wait; the writer tries again on it.
+const LOCKED: &str = "another program holds the store's lock";
+
+/// `SQLITE_IOERR_WRITE`: the system refused a write (a file size limit, a quota).
+const IOERR_WRITE: i32 = 778;
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let (code, extended) = match &error {
+            rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
+            _ => (None, 0),
+        };
+        match code {
+            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
+            Some(ErrorCode::SystemIoFailure) if extended == IOERR_WRITE => Self::Full(error.to_string()),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Corrupt { path: String::new(), why: error.to_string() }
+            }
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::Open { path: String::new(), why: error.to_string() }
+            }
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Sql(LOCKED.into()),
+            _ => Self::Sql(error.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Sql(format!("a stored value does not read: {error}"))
+    }
+}
+
+/// Whether the lock could not be had, so that trying again may help.
+pub(super) fn is_locked(error: &StoreError) -> bool {
+    matches!(error, StoreError::Sql(what) if what == LOCKED)
+}
+
+/// Whether the very same write may succeed later.
+pub(super) fn may_pass_later(error: &StoreError) -> bool {
+    is_locked(error) || matches!(error, StoreError::Full(_) | StoreError::Open { .. } | StoreError::ReadOnly)
+}
+
+/// Fills in the path where it is missing.
+pub(super) fn named(error: StoreError, at: &Path) -> StoreError {
+    let path = at.display().to_string();
+    match error {
+        StoreError::Corrupt { path: known, why } if known.is_empty() => StoreError::Corrupt { path, why },
+        StoreError::Open { path: known, why } if known.is_empty() => StoreError::Open { path, why },
+        other => other,
+    }
+}
+
+/// SQLite has no unsigned numbers; ours never come near the border.
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The way back.
+pub(super) fn uint(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+impl ToSql for Hash {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.0.to_sql()
+    }
+}
+
+impl FromSql for Hash {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        FromSql::column_result(value).map(Self)
+    }
+}
+
+macro_rules! id_in_sql {
+    ($($name:ident)*) => {$(
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(self.0.as_bytes().to_vec()))
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                <[u8; 16]>::column_result(value).map(|bytes| Self(uuid::Uuid::from_bytes(bytes)))
+            }
+        }
+    )*};
+}
+
+id_in_sql!(SessionId BranchId NodeId RunId);
+
+/// A value that stands in the store as JSON text.
+pub(super) struct Json<T>(pub T);
+
+impl<T: Serialize> ToSql for Json<T> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let text = serde_json::to_string(&self.0).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+        Ok(ToSqlOutput::from(text))
+    }
+}
+
+impl<T: DeserializeOwned> FromSql for Json<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        serde_json::from_str(value.as_str()?).map(Self).map_err(|error| FromSqlError::Other(Box::new(error)))
+    }
+}
+
+/// The first and the last blob of `N` bytes whose hex digits begin with `prefix`; none where that cannot be.
+/// Hyphens, as in a UUID, count for nothing.
+pub(super) fn hex_range<const N: usize>(prefix: &str) -> Option<([u8; N], [u8; N])> {
+    let digits: Vec<u8> = prefix
+        .chars()
+        .filter(|c| *c != '-')
+        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()?;
+    if digits.is_empty() || digits.len() > 2 * N {
+        return None;
+    }
+    let (mut low, mut high) = ([0; N], [0xff; N]);
+    for (place, digit) in digits.into_iter().enumerate() {
+        let (shift, kept) = if place % 2 == 0 { (4, 0x0f) } else { (0, 0xf0) };
+        for end in [&mut low, &mut high] {
+            end[place / 2] = (end[place / 2] & kept) | (digit << shift);
+        }
+    }
+    Some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_ranges_cover_what_begins_so() {
+        let (low, high) = hex_range::<2>("a").unwrap();
+        assert_eq!((low, high), ([0xa0, 0], [0xaf, 0xff]));
+        assert_eq!(hex_range::<2>("a-B").unwrap(), ([0xab, 0], [0xab, 0xff]));
+        assert_eq!(hex_range::<2>("abcd").unwrap(), ([0xab, 0xcd], [0xab, 0xcd]));
+        assert!(hex_range::<2>("abcde").is_none());
+        assert!(hex_range::<2>("x").is_none());
+        assert!(hex_range::<2>("").is_none());
+    }
+}

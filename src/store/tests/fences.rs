@@ -1,0 +1,134 @@
+//! Two windows on one store: compare-and-swap, fences, owners, the number that says that another wrote.
+
+use super::{Place, Scene, card, node, scene};
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::message::{Content, Role};
+use crate::domain::run::{RunCard, RunStatus};
+use crate::store::Store;
+use crate::store::types::{OpenRun, StoreError, Write};
+
+fn open_run(store: &Store, scene: &Scene) -> (RunCard, Write) {
+    let head = Some(scene.nodes[2].head.id);
+    let card = card(scene, RunStatus::Open);
+    let run = OpenRun { card: card.clone(), owner: store.owner().to_owned(), after: head, head, user: None };
+    (card, Write::OpenRun(Box::new(run)))
+}
+
+#[test]
+fn a_head_that_moved_stays() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let [first, second, third] = [0, 1, 2].map(|at| Some(scene.nodes[at].head.id));
+    let go = |expect, head| store.write(vec![Write::MoveHead { branch: scene.branch, expect, head }]);
+    go(third, second).unwrap();
+    assert!(matches!(go(third, first), Err(StoreError::Moved)));
+    assert!(matches!(go(None, first), Err(StoreError::Moved)));
+    let branch = store.branches(scene.session).unwrap().remove(0);
+    assert_eq!((branch.head, branch.seq), (second, 1));
+    go(second, None).unwrap();
+    go(None, first).unwrap();
+    assert_eq!(store.branches(scene.session).unwrap()[0].seq, 3);
+}
+
+#[test]
+fn a_mark_that_changed_stays() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let target = Atom::Message { node: scene.nodes[0].head.key };
+    let mark = |revision| Mark {
+        target,
+        kind: MarkKind::Sticky,
+        by: Actor::User,
+        note: None,
+        inherited_from: None,
+        revision,
+        counted: None,
+    };
+    let put = |expect, mark| store.write(vec![Write::PutMark { branch: scene.branch, target, expect, mark }]);
+    assert!(matches!(put(Some(1), Some(mark(2))), Err(StoreError::Moved)));
+    put(None, Some(mark(1))).unwrap();
+    assert!(matches!(put(None, Some(mark(1))), Err(StoreError::Moved)));
+    put(Some(1), Some(mark(2))).unwrap();
+    assert!(matches!(put(Some(1), None), Err(StoreError::Moved)));
+    assert_eq!(store.branches(scene.session).unwrap()[0].marks, [mark(2)]);
+}
+
+#[test]
+fn one_open_run_a_branch_while_its_owner_lives() {
+    let place = Place::new();
+    let (store, other) = (place.open(), place.open());
+    let scene = scene(&store, ["a", "b", "c"]);
+    let (_, write) = open_run(&store, &scene);
+    store.write(vec![write]).unwrap();
+    assert!(other.owner_alive(store.owner()) && store.owner_alive(store.owner()));
+    assert!(matches!(other.write(vec![open_run(&other, &scene).1]), Err(StoreError::Busy)));
+    assert!(matches!(store.write(vec![open_run(&store, &scene).1]), Err(StoreError::Busy)));
+    let nodes = vec![scene.nodes[0].head.id];
+    let result = other.write(vec![Write::Tombstone { session: scene.session, nodes }]);
+    assert!(matches!(result, Err(StoreError::Busy)));
+    assert!(matches!(other.write(vec![Write::DeleteSession(scene.session)]), Err(StoreError::Busy)));
+    let dead = store.owner().to_owned();
+    drop(store);
+    assert!(!other.owner_alive(&dead));
+    assert_eq!(other.open_runs().unwrap()[0].owner, dead);
+    other.write(vec![open_run(&other, &scene).1]).unwrap();
+    assert!(!other.owner_alive("../../etc/passwd"));
+}
+
+#[test]
+fn a_run_opens_only_where_its_plan_was_made() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let (expect, head) = (Some(scene.nodes[2].head.id), Some(scene.nodes[0].head.id));
+    store.write(vec![Write::MoveHead { branch: scene.branch, expect, head }]).unwrap();
+    assert!(matches!(store.write(vec![open_run(&store, &scene).1]), Err(StoreError::Moved)));
+    assert!(store.open_runs().unwrap().is_empty());
+}
+
+#[test]
+fn a_late_end_writes_nothing() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let (mut card, write) = open_run(&store, &scene);
+    store.write(vec![write]).unwrap();
+    card.status = RunStatus::Interrupted;
+    store.write(vec![Write::CloseRun(Box::new(card.clone()))]).unwrap();
+    let late = node(scene.nodes.last(), Role::Assistant, Content::text("late"));
+    card.status = RunStatus::Complete;
+    let result = store
+        .write(vec![Write::PutNodes { session: scene.session, nodes: vec![late] }, Write::CloseRun(Box::new(card))]);
+    assert!(matches!(result, Err(StoreError::Moved)));
+    assert_eq!(store.heads(scene.session).unwrap().len(), 3);
+    assert_eq!(store.runs(scene.session).unwrap()[0].status, RunStatus::Interrupted);
+}
+
+#[test]
+fn only_others_change_the_data_version() {
+    let place = Place::new();
+    let (store, other) = (place.open(), place.open());
+    let before = store.data_version().unwrap();
+    let scene = scene(&store, ["a", "b", "c"]);
+    assert_eq!(store.data_version().unwrap(), before);
+    other.write(vec![Write::Title { session: scene.session, title: "elsewhere".into() }]).unwrap();
+    assert_ne!(store.data_version().unwrap(), before);
+    assert_eq!(store.session(scene.session).unwrap().unwrap().title, "elsewhere");
+}
+
+#[test]
+fn a_post_that_never_can_be_written_does_not_hold_up_the_rest() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let title = |text: &str| vec![Write::Title { session: scene.session, title: text.into() }];
+    let nowhere = crate::domain::ids::BranchId(uuid::Uuid::now_v7());
+    store.post(title("first"));
+    store.post(vec![Write::UseBranch(nowhere)]);
+    store.post(title("last"));
+    store.close();
+    assert_eq!(store.session(scene.session).unwrap().unwrap().title, "last");
+    assert!(store.write(title("after")).is_err());
+}

@@ -1,0 +1,148 @@
+//! Many at once, other processes, and queries that do not scan.
+
+use super::{Place, node, on_writer, scene};
+use crate::domain::message::{Content, Role};
+use crate::domain::tokens::Encoding;
+use crate::store::types::Write;
+use std::io::{BufRead, Write as _};
+
+#[test]
+fn eight_windows_write_without_an_error() {
+    let place = Place::new();
+    let path = place.path();
+    std::thread::scope(|scope| {
+        for window in 0..8 {
+            let path = path.clone();
+            scope.spawn(move || {
+                let store = super::open(&path).store;
+                let scene = scene(&store, ["a", "b", "c"]);
+                let mut last = scene.nodes[2].clone();
+                for turn in 0..25 {
+                    let next = node(Some(&last), Role::Assistant, Content::text(format!("{window} {turn}")));
+                    let (expect, head) = (Some(last.head.id), Some(next.head.id));
+                    store
+                        .write(vec![
+                            Write::PutNodes { session: scene.session, nodes: vec![next.clone()] },
+                            Write::MoveHead { branch: scene.branch, expect, head },
+                        ])
+                        .unwrap();
+                    assert_eq!(store.heads(scene.session).unwrap().len(), 4 + turn);
+                    last = next;
+                }
+            });
+        }
+    });
+    let store = place.open();
+    let cards = store.sessions().unwrap();
+    assert_eq!((cards.len(), cards.iter().map(|c| c.messages).sum::<u64>()), (8, 8 * 28));
+    assert_eq!(super::number(&store, "SELECT count(*) FROM search_docsize"), 8 * 28);
+    super::sound(&store);
+}
+
+/// In its own process: opens the store and says who it is. On `write` it then writes turn after turn, saying when each
+/// is committed; else it dies when its input ends.
+#[test]
+#[ignore = "a process that other tests start"]
+fn child() {
+    let path = std::path::PathBuf::from(std::env::var_os("PLEACH_TEST_STORE").unwrap());
+    let store = super::open(&path).store;
+    println!("\nowner={}", store.owner());
+    let mut word = String::new();
+    std::io::stdin().read_line(&mut word).unwrap();
+    if word != "write\n" {
+        std::process::abort();
+    }
+    loop {
+        scene(&store, ["a", "b", "c"]);
+        println!("committed");
+    }
+}
+
+/// Starts `child` on a store; gives its output line by line, the first with its owner's id.
+fn start(path: &std::path::Path) -> (std::process::Child, String, impl Iterator<Item = String> + use<>) {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::many::child", "--ignored", "--nocapture"])
+        .env("PLEACH_TEST_STORE", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let owner = lines.find_map(|line| line.strip_prefix("owner=").map(str::to_owned)).unwrap();
+    (child, owner, lines)
+}
+
+#[test]
+fn an_owner_dies_with_its_process() {
+    let place = Place::new();
+    let store = place.open();
+    let (mut child, owner, _lines) = start(&place.path());
+    assert_ne!(owner, store.owner());
+    assert!(store.owner_alive(&owner));
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let file = place.path().with_file_name("owners").join(format!("{owner}.lock"));
+    assert!(file.exists(), "an abort leaves the file");
+    assert!(!store.owner_alive(&owner));
+    assert!(!file.exists(), "the stale file is removed");
+}
+
+#[test]
+fn what_was_committed_outlives_a_kill() {
+    let place = Place::new();
+    let mut committed = 0;
+    for kill in 1..=6 {
+        let (mut child, _owner, mut lines) = start(&place.path());
+        child.stdin.as_mut().unwrap().write_all(b"write\n").unwrap();
+        committed += lines.by_ref().take(kill * 7).filter(|line| line.contains("committed")).count();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        committed += lines.filter(|line| line == "committed").count();
+        let store = place.open();
+        super::sound(&store);
+        let cards = store.sessions().unwrap();
+        // The last transaction may have been committed and not been told of.
+        assert!((committed..=committed + 1).contains(&cards.len()), "{committed} told, {} there", cards.len());
+        assert!(cards.iter().all(|card| (card.messages, card.branches) == (3, 1)));
+        committed = cards.len();
+    }
+    assert!(committed >= 6 * 7);
+}
+
+#[test]
+fn hot_reads_never_scan() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let inner = "(SELECT n FROM session WHERE id = x'00')";
+    let queries = [
+        format!("SELECT id, key FROM node WHERE session = {inner} ORDER BY n"),
+        "SELECT id, parts FROM node WHERE id = x'00'".into(),
+        format!("SELECT id FROM node WHERE session = {inner} AND external_id = 'a' ORDER BY n"),
+        format!("SELECT card FROM plan_run WHERE session = {inner} ORDER BY n"),
+        "SELECT card FROM plan_run WHERE id BETWEEN x'00' AND x'01' ORDER BY id LIMIT 2".into(),
+        "SELECT card FROM plan_run WHERE plan = x'00' ORDER BY n".into(),
+        "SELECT owner FROM plan_run WHERE branch = 1 AND open = 1".into(),
+        "SELECT tokens FROM token_count WHERE key = x'00' AND encoding = 'a'".into(),
+        format!("SELECT body FROM tool_trace WHERE session = {inner} ORDER BY n DESC LIMIT 5"),
+        format!("SELECT seq FROM operation WHERE session = {inner} ORDER BY seq"),
+        format!("SELECT name FROM branch WHERE session = {inner} ORDER BY n"),
+        "SELECT body FROM stream_chunk WHERE run = (SELECT n FROM plan_run WHERE id = x'00') ORDER BY seq".into(),
+        "SELECT id FROM session WHERE used > 0 ORDER BY used DESC, n DESC LIMIT 1".into(),
+        "SELECT text FROM body WHERE hash = x'00'".into(),
+    ];
+    for sql in queries {
+        let steps: Vec<String> = on_writer(&store, move |conn| {
+            let mut query = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let rows = query.query_map([], |row| row.get::<_, String>(3)).unwrap();
+            rows.map(|step| format!("{} [{sql}]", step.unwrap())).collect()
+        });
+        assert!(!steps.is_empty());
+        for step in steps {
+            assert!(!step.starts_with("SCAN") && !step.contains("TEMP B-TREE"), "{step}");
+        }
+    }
+    assert!(store.counts(&[scene.nodes[0].head.key], Encoding::O200kBase).unwrap().is_empty());
+}

@@ -1,0 +1,189 @@
+//! Tests of the whole room: a real file in a folder of its own for each.
+
+mod fences;
+mod files;
+mod many;
+mod purge;
+mod roundtrip;
+
+use super::types::Write;
+use super::{OpenOptions, Opened, Store};
+use crate::domain::branch::{Branch, Overrides};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::mode::Mode;
+use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::usage::Usage;
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+/// A folder with a store's path in it.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("data").join("pleach.db")
+    }
+
+    fn open(&self) -> Store {
+        let Opened { store, notices } = open(&self.path());
+        assert_eq!(notices, Vec::<String>::new());
+        store
+    }
+}
+
+fn open(path: &Path) -> Opened {
+    Store::open(&OpenOptions { path: path.to_owned(), read_only: false }).unwrap()
+}
+
+/// A session with one branch at its third node: question, answer, question.
+struct Scene {
+    session: SessionId,
+    branch: BranchId,
+    nodes: Vec<Node>,
+}
+
+fn node(parent: Option<&Node>, role: Role, content: Content) -> Node {
+    let hash = content.hash();
+    let words = content.words();
+    let head = NodeHead {
+        id: NodeId(Uuid::now_v7()),
+        key: node_key(parent.map(|p| p.head.key), role, Some(hash), 0, None),
+        parent: parent.map(|p| p.head.id),
+        ord: 0,
+        role,
+        end: End::Complete,
+        at: 1_000,
+        bytes: content.bytes(),
+        calls: u16::try_from(content.calls().count()).unwrap(),
+        hidden: false,
+        imported: false,
+        content: Some(hash),
+        preview: NodeHead::preview_of(&words),
+        model: (role == Role::Assistant).then(|| "m".to_owned()),
+        name: None,
+        lane: String::new(),
+        external_id: None,
+    };
+    Node { head, content }
+}
+
+fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
+    Branch {
+        id: BranchId(Uuid::now_v7()),
+        session,
+        name: name.into(),
+        head,
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: 5,
+        seq: 0,
+        overrides: Overrides::default(),
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        reply: None,
+    }
+}
+
+fn scene(store: &Store, words: [&str; 3]) -> Scene {
+    let session = SessionId(Uuid::now_v7());
+    let first = node(None, Role::User, Content::text(words[0]));
+    let second = node(Some(&first), Role::Assistant, Content::text(words[1]));
+    let third = node(Some(&second), Role::User, Content::text(words[2]));
+    let main = branch(session, "main", Some(third.head.id));
+    let id = main.id;
+    let nodes = vec![first, second, third];
+    store
+        .write(vec![
+            Write::PutSession { id: session, title: "A talk".into(), at: 10 },
+            Write::PutNodes { session, nodes: nodes.clone() },
+            Write::PutBranch(Box::new(main)),
+        ])
+        .unwrap();
+    Scene { session, branch: id, nodes }
+}
+
+fn card(scene: &Scene, status: RunStatus) -> RunCard {
+    RunCard {
+        id: RunId(Uuid::now_v7()),
+        session: scene.session,
+        branch: scene.branch,
+        user: None,
+        answer: None,
+        round: 1,
+        plan: Hash::of(b"plan"),
+        request_digest: Hash::of(b"request"),
+        profile: "p".into(),
+        model: "m".into(),
+        policy: "layered".into(),
+        mode: Mode::Light,
+        status,
+        est_total: 7,
+        items: 0,
+        attached: 0,
+        usage: Usage::default(),
+        cost_micro: None,
+        finish_reason: None,
+        ttft_ms: None,
+        total_ms: None,
+        attempts: 1,
+        error: None,
+        at: 20,
+    }
+}
+
+#[test]
+fn it_can_be_shared_between_threads() {
+    fn shared<T: Clone + Send + Sync>() {}
+    shared::<Store>();
+}
+
+/// Runs something on the writer's own connection.
+fn on_writer<T: Send + 'static>(
+    store: &Store,
+    work: impl FnOnce(&mut rusqlite::Connection) -> T + Send + 'static,
+) -> T {
+    store.0.writer.as_ref().unwrap().call(|conn| Ok(work(conn))).unwrap()
+}
+
+fn number(store: &Store, sql: &'static str) -> i64 {
+    on_writer(store, move |conn| conn.query_row(sql, [], |row| row.get(0)).unwrap())
+}
+
+/// The file is whole, its rows refer to what is there, and the search index holds exactly the words of the messages.
+fn sound(store: &Store) {
+    on_writer(store, |conn| {
+        for check in ["PRAGMA integrity_check", "PRAGMA quick_check"] {
+            let said: String = conn.query_row(check, [], |row| row.get(0)).unwrap();
+            assert_eq!(said, "ok", "{check}");
+        }
+        assert!(!conn.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap());
+        conn.execute_batch(
+            "DROP TABLE IF EXISTS temp.fresh;
+             CREATE VIRTUAL TABLE temp.fresh USING fts5 (session, words, tokenize = 'unicode61 remove_diacritics 2');
+             INSERT INTO temp.fresh (rowid, session, words)
+               SELECT t.n, t.session, t.words FROM node_text AS t JOIN node ON node.n = t.n
+               WHERE node.content IS NOT NULL;
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.there USING fts5vocab (main, search, instance);
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.wanted USING fts5vocab (temp, fresh, instance);",
+        )
+        .unwrap();
+        for (one, other) in [("there", "wanted"), ("wanted", "there")] {
+            let sql = format!("SELECT count(*) FROM (SELECT * FROM temp.{one} EXCEPT SELECT * FROM temp.{other})");
+            let different: i64 = conn.query_row(&sql, [], |row| row.get(0)).unwrap();
+            assert_eq!(different, 0, "{one} {other}");
+        }
+        let sql = "SELECT (SELECT count(*) FROM search_docsize), (SELECT ifnull(sum(messages), 0) FROM session)";
+        let (indexed, counted): (i64, i64) = conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(indexed, counted);
+    });
+}

@@ -1,0 +1,175 @@
+//! What is deleted is gone from every byte of the file and its log.
+
+use super::{Place, Scene, card, node, number, on_writer, scene, sound};
+use crate::domain::branch::StateVersion;
+use crate::domain::hash::Hash;
+use crate::domain::ids::RunId;
+use crate::domain::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::run::RunStatus;
+use crate::domain::tokens::Encoding;
+use crate::domain::trace::ToolTrace;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::path::Path;
+
+const SECRET: &str = "xyzzyplughsecret";
+
+/// How often the secret stands in the files of a folder, in any case (the search index folds it).
+fn hits(folder: &Path) -> usize {
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_file() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            count +=
+                bytes.windows(SECRET.len()).filter(|window| window.eq_ignore_ascii_case(SECRET.as_bytes())).count();
+        }
+    }
+    count
+}
+
+fn version(head: &NodeHead) -> StateVersion {
+    StateVersion {
+        text: format!("Goal: {SECRET}"),
+        node: head.id,
+        key: head.key,
+        edited: false,
+        branch: None,
+        withdrawn: false,
+        version: 1,
+        at: 1,
+    }
+}
+
+fn trace(run: RunId) -> ToolTrace {
+    ToolTrace {
+        call_id: "c1".into(),
+        run,
+        node: None,
+        turn: None,
+        name: "read".into(),
+        args: format!("{{\"path\":\"{SECRET}\"}}"),
+        status: None,
+        bytes: 1,
+        truncated_from: None,
+        est_tokens: 1,
+        duration_ms: 1,
+        at: 1,
+        preview: SECRET.into(),
+    }
+}
+
+fn plan(key: Hash, said: &str) -> serde_json::Value {
+    serde_json::json!({ "rows": [
+        { "atom": { "atom": "turn", "user": key, "tip": key }, "title": format!("pw {SECRET}"),
+          "items": [{ "key": key, "title": SECRET }, { "key": Hash::of(b"other"), "title": "stays" }] },
+        { "atom": { "atom": "section", "text": Hash::of(b"draft") }, "title": said, "items": [] },
+        { "atom": { "atom": "section", "text": Hash::of(b"system") }, "title": "system", "items": [] },
+    ] })
+}
+
+#[test]
+fn a_removed_message_leaves_no_trace() {
+    let place = Place::new();
+    let store = place.open();
+    let said = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&said, "I will", "thanks"]);
+    let session = scene.session;
+    let large = format!("{} {SECRET} ", "filler text ".repeat(1_000));
+    let parts = vec![
+        Part::Reply { call: "c1".into(), name: "read".into(), body: large },
+        Part::Reasoning { text: format!("thinking of {SECRET}") },
+    ];
+    let extra = Some(serde_json::json!({ "note": SECRET }));
+    let mut result = node(scene.nodes.last(), Role::Tool, Content { parts, extra });
+    result.head.external_id = Some(format!("id-{SECRET}"));
+    let run = card(&scene, RunStatus::Complete);
+    let (first, key) = (&scene.nodes[0].head, Hash::of(said.as_bytes()));
+    let plan = plan(first.key, &said).to_string();
+    let (version, trace) = (version(&result.head), Box::new(trace(run.id)));
+    let id = result.head.id;
+    store
+        .write(vec![
+            Write::PutNodes { session, nodes: vec![result] },
+            Write::PutRun(Box::new(run.clone())),
+            Write::PutState { session, version },
+            Write::PutTrace { session, trace },
+            Write::PutPlan { id: run.plan, body: plan },
+            Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]),
+            Write::Title { session, title: said.clone() },
+        ])
+        .unwrap();
+    assert!(hits(place.path().parent().unwrap()) > 8);
+    assert_eq!(store.search(SECRET, None, 10).unwrap().len(), 2);
+
+    filler(&store, &scene);
+    let nodes = vec![first.id, id];
+    store.write(vec![Write::Tombstone { session, nodes: nodes.clone() }]).unwrap();
+    assert_eq!(hits(place.path().parent().unwrap()), 0);
+
+    let heads = store.heads(session).unwrap();
+    assert_eq!(heads.len(), 404);
+    assert_eq!((heads[0].key, heads[0].end, heads[0].content), (first.key, End::Removed, None));
+    assert_eq!(heads[1].parent, Some(first.id));
+    assert_eq!(store.nodes(&nodes).unwrap()[1].content, Content::default());
+    assert!(store.search(SECRET, None, 10).unwrap().is_empty());
+    assert!(store.states(session).unwrap().is_empty());
+    assert_eq!(number(&store, "SELECT count(*) FROM body"), 0);
+    assert!(store.counts(&[key], Encoding::O200kBase).unwrap().is_empty());
+    let card = store.session(session).unwrap().unwrap();
+    assert_eq!((card.messages, card.title.as_str()), (402, "untitled"));
+    let body = store.plan_by_prefix(&run.plan.to_string()).unwrap().remove(0).1;
+    assert!(body.contains("\"stays\"") && body.contains("\"system\"") && body.contains(&first.key.to_string()));
+    sound(&store);
+    store.write(vec![Write::Tombstone { session, nodes }]).unwrap();
+    assert_eq!(store.session(session).unwrap().unwrap().messages, 402);
+}
+
+/// Enough other messages for the index to merge what it holds of the secret.
+fn filler(store: &Store, scene: &Scene) {
+    for group in 0..40 {
+        let words = |n: u32| format!("filler {group} {n} {}", "lorem ipsum dolor sit amet ".repeat(20));
+        let nodes = (0..10).map(|n| node(scene.nodes.first(), Role::Assistant, Content::text(words(n)))).collect();
+        store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    }
+}
+
+#[test]
+fn a_deleted_session_leaves_what_others_share() {
+    let place = Place::new();
+    let store = place.open();
+    let one = scene(&store, [SECRET, "answer", "more"]);
+    let two = scene(&store, ["kept", "answer", "more"]);
+    let shared = "shared text ".repeat(1_000);
+    for scene in [&one, &two] {
+        let node = node(scene.nodes.last(), Role::Assistant, Content::text(&shared));
+        let (run, session) = (card(scene, RunStatus::Complete), scene.session);
+        let body = format!("{{\"rows\":[],\"for\":\"{}\"}}", run.plan);
+        store
+            .write(vec![
+                Write::PutNodes { session, nodes: vec![node] },
+                Write::PutPlan { id: run.plan, body },
+                Write::PutRun(Box::new(run)),
+            ])
+            .unwrap();
+    }
+    assert_eq!(number(&store, "SELECT refs FROM body"), 2);
+    store.write(vec![Write::DeleteSession(one.session)]).unwrap();
+    assert_eq!(hits(place.path().parent().unwrap()), 0);
+    assert_eq!(number(&store, "SELECT refs FROM body"), 1);
+    assert_eq!(number(&store, "SELECT count(*) FROM plan"), 1);
+    assert!(store.heads(one.session).unwrap().is_empty() && store.session(one.session).unwrap().is_none());
+    assert_eq!(store.heads(two.session).unwrap().len(), 4);
+    sound(&store);
+    // A small session beside a large one is overwritten in the index; else the index is filled again.
+    filler(&store, &two);
+    let three = scene(&store, [SECRET, "answer", SECRET]);
+    store.write(vec![Write::DeleteSession(three.session)]).unwrap();
+    assert_eq!(hits(place.path().parent().unwrap()), 0);
+    sound(&store);
+    store.write(vec![Write::DeleteSession(two.session)]).unwrap();
+    for table in ["node", "branch", "plan_run", "plan", "body", "search_docsize"] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let left: i64 = on_writer(&store, move |conn| conn.query_row(&sql, [], |row| row.get(0)).unwrap());
+        assert_eq!(left, 0, "{table}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What calls left behind: tool traces and accounts of usage.
+//! Not for: the calls themselves (`runs`).
+
+use super::Store;
+use super::apply::Apply;
+use super::sql::{Json, int};
+use super::types::StoreError;
+use crate::domain::ids::SessionId;
+use crate::domain::trace::ToolTrace;
+use crate::domain::usage::UsageReport;
+
+impl Store {
+    /// The newest `limit` tool traces of a session, oldest first.
+    pub fn traces(&self, session: SessionId, limit: usize) -> Result<Vec<ToolTrace>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM tool_trace WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY n DESC LIMIT ?2",
+            )?;
+            let rows = query.query_map((session, int(limit as u64)), |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            let mut found: Vec<ToolTrace> = rows.collect::<Result<_, _>>()?;
+            found.reverse();
+            Ok(found)
+        })
+    }
+
+    /// The accounts of a session's calls, oldest call first.
+    pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT usage_report.body, usage_report.est_error_pct
+                 FROM plan_run JOIN usage_report ON usage_report.run = plan_run.n
+                 WHERE plan_run.session = (SELECT n FROM session WHERE id = ?1) ORDER BY plan_run.n",
+            )?;
+            let rows = query.query_map([session], |row| {
+                let report: UsageReport = row.get::<_, Json<_>>(0)?.0;
+                Ok(UsageReport { est_error_pct: row.get(1)?, ..report })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// A trace, new or changed.
+pub(super) fn put(apply: &Apply<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let trace = ToolTrace { node: apply.real_of(trace.node), ..trace.clone() };
+    apply.run(
+        "INSERT INTO tool_trace (session, run, call_id, body) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (run, call_id) DO UPDATE SET body = excluded.body",
+        &[&row, &trace.run, &trace.call_id, &Json(&trace)],
+    )?;
+    Ok(())
+}
+
+/// The account of a call that is in the store.
+pub(super) fn put_usage(apply: &Apply<'_>, report: &UsageReport) -> Result<(), StoreError> {
+    let run = apply.plan_run(report.run)?;
+    apply.run(
+        "INSERT INTO usage_report (run, est_error_pct, body) VALUES (?1, ?2, ?3)
+         ON CONFLICT (run) DO UPDATE SET est_error_pct = excluded.est_error_pct, body = excluded.body",
+        &[&run, &report.est_error_pct, &Json(report)],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! The writer: one thread that owns the one connection that writes.
+//! Not for: what a write does to the tables (`apply`).
+
+use super::apply;
+use super::owners::OwnersView;
+use super::pool::lock;
+use super::sql::{is_locked, may_pass_later};
+use super::types::{StoreError, Write};
+use rusqlite::{Connection, TransactionBehavior};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Jobs that wait before a poster waits too.
+const QUEUE: usize = 4_096;
+/// Posted writes kept while the disk is full.
+const KEPT: usize = 20_000;
+/// Posted transactions that are committed together.
+const GROUP: usize = 64;
+/// How often a transaction is tried that another process keeps out for longer than SQLite waits.
+const TRIES: u32 = 4;
+
+type Call = Box<dyn FnOnce(&mut Connection) + Send>;
+
+enum Job {
+    Write(Vec<Write>, SyncSender<Result<(), StoreError>>),
+    Post(Vec<Write>),
+    Call(Call),
+    Stop,
+}
+
+/// The writer's front: hands jobs to its thread.
+pub(super) struct Writer {
+    jobs: SyncSender<Job>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(super) fn start(conn: Connection, owners: OwnersView, durable: bool) -> Result<Self, StoreError> {
+        let (jobs, inbox) = sync_channel(QUEUE);
+        let back = Back { conn, owners, durable, full: durable, kept: VecDeque::new(), purge: false };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || back.run(&inbox))
+            .map_err(|error| StoreError::Sql(format!("the writer's thread does not start: {error}")))?;
+        Ok(Self { jobs, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Writes and waits.
+    pub(super) fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        let (reply, answer) = sync_channel(1);
+        self.jobs.send(Job::Write(writes, reply)).map_err(|_| stopped())?;
+        answer.recv().map_err(|_| stopped())?
+    }
+
+    /// Queues.
+    pub(super) fn post(&self, writes: Vec<Write>) {
+        if self.jobs.send(Job::Post(writes)).is_err() {
+            tracing::error!("the store is closed; dropped what was posted");
+        }
+    }
+
+    /// Runs something on the writer's connection, after all that was queued before it.
+    pub(super) fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        let call: Call = Box::new(move |conn| drop(reply.send(work(conn))));
+        self.jobs.send(Job::Call(call)).map_err(|_| stopped())?;
+        answer.recv().map_err(|_| stopped())?
+    }
+
+    /// Ends the thread after what is queued.
+    pub(super) fn close(&self) {
+        if let Some(thread) = lock(&self.thread).take() {
+            drop(self.jobs.send(Job::Stop));
+            if thread.join().is_err() {
+                tracing::error!("the store's writer had failed");
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Sql("it is closed".into())
+}
+
+struct Back {
+    conn: Connection,
+    owners: OwnersView,
+    /// No write-ahead log: every commit is synced.
+    durable: bool,
+    /// Whether `synchronous` is FULL at present.
+    full: bool,
+    /// Posts that could not be written yet.
+    kept: VecDeque<Vec<Write>>,
+    /// Deleted text may still stand in the log.
+    purge: bool,
+}
+
+impl Back {
+    fn run(mut self, inbox: &Receiver<Job>) {
+        let mut next = None;
+        loop {
+            let Some(job) = next.take().or_else(|| inbox.recv().ok()) else { break };
+            match job {
+                Job::Write(writes, reply) => {
+                    self.flush();
+                    drop(reply.send(self.commit(&[&writes])));
+                }
+                Job::Post(writes) => {
+                    self.keep(writes);
+                    next = self.gather(inbox);
+                    self.flush();
+                }
+                Job::Call(call) => call(&mut self.conn),
+                Job::Stop => break,
+            }
+            self.finish_purge(Duration::ZERO);
+        }
+        self.flush();
+        self.checkpoint(Duration::from_millis(200));
+    }
+
+    /// Takes more posts that wait already; gives back the first job that is none.
+    fn gather(&mut self, inbox: &Receiver<Job>) -> Option<Job> {
+        for _ in 1..GROUP {
+            match inbox.try_recv().ok()? {
+                Job::Post(writes) => self.keep(writes),
+                other => return Some(other),
+            }
+        }
+        None
+    }
+
+    fn keep(&mut self, writes: Vec<Write>) {
+        self.kept.push_back(writes);
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+            tracing::error!("the store has been full for too long; dropped the oldest of what was posted");
+        }
+    }
+
+    /// Writes the posts, together or, where one of them is at fault, one by one.
+    fn flush(&mut self) {
+        if self.kept.is_empty() {
+            return;
+        }
+        let mut kept = std::mem::take(&mut self.kept);
+        let all: Vec<&Vec<Write>> = kept.iter().collect();
+        match self.commit(&all) {
+            Ok(()) => kept.clear(),
+            Err(error) if may_pass_later(&error) => tracing::warn!(%error, "kept what was posted"),
+            Err(_) => kept.retain(|writes| match self.commit(&[writes]) {
+                Ok(()) => false,
+                Err(error) if may_pass_later(&error) => true,
+                Err(error) => {
+                    tracing::error!(%error, "dropped what was posted");
+                    false
+                }
+            }),
+        }
+        self.kept = kept;
+    }
+
+    fn commit(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
+        self.sync_for(groups)?;
+        let mut tries = 1;
+        loop {
+            match self.transact(groups) {
+                Err(error) if is_locked(&error) && tries < TRIES => tries += 1,
+                Err(error) => return Err(error),
+                Ok(purged) => {
+                    self.purge |= purged;
+                    self.finish_purge(Duration::from_secs(1));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// One transaction; says whether it deleted text.
+    fn transact(&mut self, groups: &[&Vec<Write>]) -> Result<bool, StoreError> {
+        let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut apply = apply::Apply::new(&transaction, &self.owners);
+        for write in groups.iter().copied().flatten() {
+            apply.apply(write)?;
+        }
+        let purged = apply.purged();
+        transaction.commit()?;
+        Ok(purged)
+    }
+
+    /// A transaction that opens or ends a call, or is an act of the person's, outlives a power failure.
+    fn sync_for(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
+        let matters = |write: &Write| matches!(write, Write::OpenRun(_) | Write::CloseRun(_) | Write::PutOp(_));
+        let full = self.durable || groups.iter().copied().flatten().any(matters);
+        if full != self.full {
+            self.conn.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })?;
+            self.full = full;
+        }
+        Ok(())
+    }
+
+    /// Deleted text stands in the write-ahead log until it is cut off, which waits for readers in other windows.
+    fn finish_purge(&mut self, patience: Duration) {
+        if self.purge {
+            self.purge = !self.checkpoint(patience);
+        }
+    }
+
+    fn checkpoint(&self, patience: Duration) -> bool {
+        let done = self
+            .conn
+            .busy_timeout(patience)
+            .and_then(|()| self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)));
+        if let Err(error) = self.conn.busy_timeout(super::open::PATIENCE) {
+            tracing::error!(%error, "the store's patience could not be set");
+        }
+        matches!(done, Ok(0))
+    }
+}
