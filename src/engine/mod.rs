@@ -1,3 +1,97 @@
 //! The engine: the only room that orchestrates. Everything else comes in through [`api`].
+//!
+//! One thread owns the sessions (`core`); planning (`planner`), calls and tools (`stream`) run beside it and report. A
+//! turn's decisions are a pure machine ([`turn`]). Whatever changes is written to the store first and shown afterwards.
 
+mod acts;
 pub mod api;
+mod commit;
+mod core;
+mod dispatch;
+mod gather;
+mod library;
+mod live;
+mod lookup;
+mod planner;
+mod queries;
+mod recover;
+mod session;
+pub mod setup;
+mod snapshot;
+mod stream;
+pub mod turn;
+mod undo;
+
+use self::core::{Core, Inbox};
+use self::gather::Gatherer;
+use self::planner::Planner;
+use self::setup::Setup;
+use api::{Door, Event, Events, Request, Ticket};
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often to look whether another window wrote. Reads one number; nothing is done when it is unchanged.
+const LOOK: Duration = Duration::from_millis(700);
+
+/// A running engine. Dropping it stops it: calls are cancelled, what came is saved.
+pub struct Engine {
+    inbox: Sender<Inbox>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A door that can be handed on.
+#[derive(Clone)]
+pub struct EngineDoor(Sender<Inbox>);
+
+impl Door for EngineDoor {
+    fn send(&self, ticket: Ticket, request: Request) {
+        let _ = self.0.send(Inbox::Request(ticket, Box::new(request)));
+    }
+}
+
+impl Engine {
+    /// Starts the engine's threads.
+    #[must_use]
+    pub fn start(setup: Setup) -> (Self, Events) {
+        let (inbox, receiver) = mpsc::channel();
+        let (events, out) = mpsc::channel::<Event>();
+        let gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone(), setup.prompts.clone());
+        let planner = Planner::start(gatherer, inbox.clone(), |done| Inbox::Planned(Box::new(done)));
+        let core = Core::new(setup, planner, inbox.clone(), events);
+        let work = move || core.run(&receiver);
+        let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();
+        let looker = inbox.clone();
+        let look = move || {
+            while looker.send(Inbox::Look).is_ok() {
+                std::thread::sleep(LOOK);
+            }
+        };
+        let _ = std::thread::Builder::new().name("pleach-look".into()).spawn(look);
+        (Self { inbox, thread }, out)
+    }
+
+    /// The door.
+    #[must_use]
+    pub fn door(&self) -> EngineDoor {
+        EngineDoor(self.inbox.clone())
+    }
+
+    /// Stops it and waits until everything is saved.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.inbox.send(Inbox::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,469 @@
+//! What a person does to branches: marks, forks, heads, names, overrides, the state. Each is written with its operation,
+//! so that it can be undone, and then applied in memory.
+//! Not for: undoing (`undo`) or turns (`live`).
+
+use super::api::{Act, Answer, Event, Item};
+use super::core::Core;
+use super::session::Session;
+use crate::domain::branch::{Branch, Overrides, StateVersion};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::message::{NodeHead, Role};
+use crate::domain::op::{Change, Operation};
+use crate::domain::tree::{self, Slot};
+use crate::store::types::Write;
+use uuid::Uuid;
+
+impl Core {
+    /// An operation, to be written with its changes.
+    pub(super) fn operation(
+        &self,
+        session: crate::domain::ids::SessionId,
+        what: String,
+        changes: Vec<Change>,
+    ) -> Write {
+        let at = self.now();
+        Write::PutOp(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
+    }
+
+    /// Refuses while an answer is coming on the branch.
+    fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
+        if self.live.contains_key(&branch) {
+            return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
+                .todo("Wait for it, or stop it with Esc."));
+        }
+        Ok(())
+    }
+
+    /// Marks items.
+    pub(super) fn mark(&mut self, id: BranchId, items: &[Item], act: Act) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let mut changes = Vec::new();
+        let mut writes = Vec::new();
+        let mut said = String::new();
+        for item in items {
+            let (target, note) = self.target(&branch, item)?;
+            if act == Act::Reply {
+                return self.reply(&branch, target);
+            }
+            let (target, note) = self.carried(&branch, target, note, act)?;
+            let before = branch.marks.iter().find(|mark| same_target(mark, &target)).cloned();
+            let target = before.as_ref().map_or(target, |mark| mark.target);
+            let after = self.wished(&branch, before.as_ref(), target, note, act)?;
+            said = sentence(before.as_ref(), after.as_ref());
+            writes.push(Write::PutMark {
+                branch: id,
+                target,
+                expect: before.as_ref().map(|mark| mark.revision),
+                mark: after.clone(),
+            });
+            changes.push(Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) });
+        }
+        if changes.is_empty() {
+            return Ok(Answer::Done("Nothing is selected.".into()));
+        }
+        writes.push(self.operation(branch.session, said.clone(), changes.clone()));
+        self.store.write(writes)?;
+        self.apply_marks(id, &changes);
+        self.show_branch(id);
+        Ok(Answer::Done(format!("{said}. u undoes it.")))
+    }
+
+    /// Puts mark changes into memory.
+    pub(super) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
+        let Ok(session) = self.session_mut(id) else { return };
+        let Some(branch) = session.branch_mut(id) else { return };
+        for change in changes {
+            if let Change::Mark { target, after, .. } = change {
+                branch.marks.retain(|mark| mark.target != *target);
+                branch.marks.extend(after.as_deref().cloned());
+            }
+        }
+    }
+
+    /// The mark that an act leaves, given the one that is there.
+    fn wished(
+        &self,
+        branch: &Branch,
+        before: Option<&Mark>,
+        target: Atom,
+        note: Option<String>,
+        act: Act,
+    ) -> Result<Option<Mark>, Failure> {
+        let (kind, toggle) = match act {
+            Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle } => {
+                (MarkKind::Leased { turns: self.rules(branch)?.policy.lease_turns }, toggle)
+            }
+            Act::Set { kind, toggle } => (kind, toggle),
+            Act::Clear | Act::Reply => return Ok(None),
+        };
+        let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
+        let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
+        if toggle && before.is_some_and(|mark| same(mark) && !spent(mark)) {
+            return Ok(None);
+        }
+        Ok(Some(Mark {
+            target,
+            kind,
+            by: Actor::User,
+            note: note.or_else(|| before.and_then(|mark| mark.note.clone())),
+            inherited_from: None,
+            revision: before.map_or(0, |mark| mark.revision) + 1,
+            counted: None,
+        }))
+    }
+
+    /// Including what is off the path means carrying its text along: the sleeping mark itself stays.
+    fn carried(
+        &self,
+        branch: &Branch,
+        target: Atom,
+        note: Option<String>,
+        act: Act,
+    ) -> Result<(Atom, Option<String>), Failure> {
+        let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
+        let session = self.session_of(branch.id)?;
+        let key = super::snapshot::anchor_key(&target);
+        let tip = session.head(branch);
+        let off = key
+            .and_then(|key| session.tree.by_key(key))
+            .filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
+        let Some(slot) = off.filter(|_| includes) else { return Ok((target, note)) };
+        let first = match target {
+            Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
+            _ => slot,
+        };
+        let mut parts = Vec::new();
+        for slot in session.tree.path(slot).into_iter().skip(session.tree.depth(first) as usize) {
+            let head = session.tree.head(slot);
+            parts.push((head.role, self.content(head.id)?));
+        }
+        let text = crate::context::project::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
+    }
+
+    /// The atom that an item names on a branch, and a note's text.
+    pub(super) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
+        let session = self.session_of(branch.id)?;
+        match item {
+            Item::Atom(atom) => {
+                let note = branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.note.clone());
+                Ok((*atom, note))
+            }
+            Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
+            Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
+            Item::TurnOf(node) => {
+                let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+                Ok((turn_at(session, branch, slot), None))
+            }
+            Item::Named { text, message } => {
+                let slot = super::lookup::node(session, branch, text)?;
+                let atom = if *message {
+                    Atom::Message { node: session.tree.head(slot).key }
+                } else {
+                    turn_at(session, branch, slot)
+                };
+                Ok((atom, None))
+            }
+        }
+    }
+
+    fn reply(&mut self, branch: &Branch, target: Atom) -> Result<Answer, Failure> {
+        let key =
+            super::snapshot::anchor_key(&target).ok_or_else(|| Failure::user("Only messages can be replied to."))?;
+        let reply = Some(key).filter(|key| branch.reply != Some(*key));
+        self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
+        if let Ok(session) = self.session_mut(branch.id)
+            && let Some(branch) = session.branch_mut(branch.id)
+        {
+            branch.reply = reply;
+        }
+        self.show_branch(branch.id);
+        let said =
+            if reply.is_some() { "Your next message replies to it." } else { "Your next message replies to nothing." };
+        Ok(Answer::Done(said.into()))
+    }
+
+    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
+    pub(super) fn fork(
+        &mut self,
+        id: BranchId,
+        at: Option<NodeId>,
+        name: Option<String>,
+        switch: bool,
+    ) -> Result<Answer, Failure> {
+        let parent = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let slot = match at {
+            Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
+            None => session.head(&parent),
+        };
+        let head = slot.map(|slot| whole_atom(session, slot));
+        let head = head.flatten().map(|slot| session.tree.head(slot).id);
+        let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| fresh_name(session, &parent.name));
+        let child = Branch {
+            id: BranchId(Uuid::now_v7()),
+            name: name.clone(),
+            head,
+            parent: Some(id),
+            fork: head,
+            archived: false,
+            created_at: self.now(),
+            seq: 0,
+            marks: inherited(&parent),
+            reply: None,
+            ..parent.clone()
+        };
+        let states = copied_states(session, &parent, &child);
+        let session_id = session.card.id;
+        let mut writes = vec![Write::PutBranch(Box::new(child.clone()))];
+        writes.extend(states.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
+        if switch {
+            writes.push(Write::UseBranch(child.id));
+        }
+        writes.push(self.operation(session_id, format!("forked {name}"), vec![Change::Forked { branch: child.id }]));
+        self.store.write(writes)?;
+        let outline = self.outlines.get(&id).cloned();
+        let session = self.session_mut(id)?;
+        session.branches.push(child.clone());
+        session.states.extend(states);
+        session.card.branches += 1;
+        if switch {
+            session.current = child.id;
+        }
+        if let Some(outline) = outline {
+            self.outlines.insert(child.id, outline);
+        }
+        self.show_branch(child.id);
+        Ok(Answer::Branch(Box::new(self.branch(child.id)?)))
+    }
+
+    /// Renames a branch.
+    pub(super) fn rename(&mut self, id: BranchId, name: String) -> Result<Answer, Failure> {
+        let name = name.trim().to_owned();
+        if name.is_empty() {
+            return Err(Failure::user("A branch needs a name."));
+        }
+        let branch = self.branch(id)?;
+        let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
+        self.record(&branch, format!("renamed {} to {name}", branch.name), Write::Name { branch: id, name }, change)
+    }
+
+    /// Puts a branch away or takes it back.
+    pub(super) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
+        self.must_rest(id)?;
+        let branch = self.branch(id)?;
+        let open = self.session_of(id)?.branches.iter().filter(|b| !b.archived).count();
+        if archived && open == 1 && !branch.archived {
+            return Err(Failure::user("The last open branch cannot be put away.").todo("Fork it first."));
+        }
+        let change = Change::Archived { branch: id, before: branch.archived, after: archived };
+        let what = if archived { "archived" } else { "took back" };
+        self.record(&branch, format!("{what} {}", branch.name), Write::Archive { branch: id, archived }, change)
+    }
+
+    /// Replaces a branch's overrides.
+    pub(super) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
+        self.rules(&trial)?;
+        let change = Change::Overrides {
+            branch: id,
+            before: Box::new(branch.overrides.clone()),
+            after: Box::new(overrides.clone()),
+        };
+        let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
+        self.record(&branch, format!("changed the settings of {}", branch.name), write, change)
+    }
+
+    /// Writes one change with its operation, then applies it.
+    fn record(&mut self, branch: &Branch, what: String, write: Write, change: Change) -> Result<Answer, Failure> {
+        let operation = self.operation(branch.session, what.clone(), vec![change.clone()]);
+        self.store.write(vec![write, operation])?;
+        self.apply(&change, true);
+        Ok(Answer::Done(format!("{what}. u undoes it.")))
+    }
+
+    /// Stands on another leaf or node.
+    pub(super) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
+        self.must_rest(id)?;
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+        let wanted = if exact { slot } else { session.tree.leaf(slot) };
+        let slot = whole_atom(session, wanted).unwrap_or(wanted);
+        let head = Some(session.tree.head(slot).id);
+        if head == branch.head {
+            return Ok(Answer::Branch(Box::new(branch)));
+        }
+        let change = Change::Head { branch: id, before: branch.head, after: head };
+        let write = Write::MoveHead { branch: id, expect: branch.head, head };
+        self.record(&branch, format!("moved {}", branch.name), write, change)?;
+        Ok(Answer::Branch(Box::new(self.branch(id)?)))
+    }
+
+    /// Stands on a sibling of the node, or of the nearest message above it that has any.
+    pub(super) fn sibling(&mut self, id: BranchId, node: NodeId, step: i32) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let mut at = session.tree.slot(node);
+        while let Some(slot) = at {
+            let (place, count) = session.tree.place(slot);
+            if count > 1 {
+                let next = i64::try_from(place).unwrap_or(0) + i64::from(step);
+                let Some(next) = usize::try_from(next).ok().filter(|next| *next < count) else {
+                    let end = if step < 0 { "first" } else { "last" };
+                    return Ok(Answer::Done(format!("This is the {end} of {count}.")));
+                };
+                let sibling = session.tree.children(session.tree.parent(slot))[next];
+                let node = session.tree.head(sibling).id;
+                return self.move_head(id, node, false);
+            }
+            at = session.tree.parent(slot);
+        }
+        Ok(Answer::Done("There is no other answer here; R makes one.".into()))
+    }
+
+    /// A hand-edited state at the branch's head.
+    pub(super) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let slot = session.head(&branch).ok_or_else(|| {
+            Failure::user("The state belongs to a message, and this branch has none yet.").todo("Send a message first.")
+        })?;
+        let head = session.tree.head(slot);
+        let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
+        let version = StateVersion {
+            text: text.trim().to_owned(),
+            node: head.id,
+            key: head.key,
+            edited: true,
+            branch: Some(id),
+            withdrawn: false,
+            version: session.next_state(),
+            at: self.now(),
+        };
+        let change = Change::State { branch: id, before, after: Some(version.version) };
+        let operation = self.operation(branch.session, what.to_owned(), vec![change]);
+        self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
+        let session = self.session_mut(id)?;
+        session.states.push(version);
+        session.state_missing.remove(&id);
+        self.show_branch(id);
+        let state = self.branch(id)?.state;
+        self.say(Event::State { branch: id, version: state, missing: false });
+        Ok(Answer::Done(format!("{what}. u undoes it.")))
+    }
+
+    /// The newest state block among the messages of the path, found again in their texts.
+    pub(super) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let answers: Vec<NodeId> = path
+            .iter()
+            .rev()
+            .map(|slot| session.tree.head(*slot))
+            .filter(|head| head.role == Role::Assistant)
+            .map(|head| head.id)
+            .collect();
+        for node in answers {
+            let words = self.content(node)?.words();
+            if let Some(block) = crate::domain::state::find(&words, true) {
+                return self.edit_state(id, &block.text, "rebuilt the state from the newest answer that holds one");
+            }
+        }
+        Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))
+    }
+}
+
+/// Whether a mark is on this target: turns are the same when they begin alike.
+pub(super) fn same_target(mark: &Mark, target: &Atom) -> bool {
+    match (mark.target, target) {
+        (Atom::Turn { user: a, .. }, Atom::Turn { user: b, .. }) => a == *b,
+        (a, b) => a == *b,
+    }
+}
+
+/// The turn that holds a node: on the branch's path as it stands there, else down to the node itself.
+pub(super) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
+    let tip = session.head(branch).filter(|tip| session.tree.contains(slot, *tip)).unwrap_or(slot);
+    let path = session.tree.path(tip);
+    let at = session.tree.depth(slot) as usize;
+    let turns = tree::turns(&session.tree, &path);
+    let found = turns.into_iter().find(|turn| turn.nodes.contains(&at));
+    let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
+    let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
+    super::gather::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+}
+
+/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+pub(super) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
+    let tree = &session.tree;
+    let mut at = slot;
+    loop {
+        let head = tree.head(at);
+        let inside = match head.role {
+            Role::Assistant => head.calls > 0,
+            Role::Tool => {
+                tree.children(Some(at)).iter().any(|child| tree.head(*child).role == Role::Tool)
+                    && !last_result(session, at)
+            }
+            Role::System | Role::User => false,
+        };
+        if !inside {
+            return Some(at);
+        }
+        at = tree.parent(at)?;
+    }
+}
+
+/// Whether all calls above a result are answered up to it.
+fn last_result(session: &Session, slot: Slot) -> bool {
+    let tree = &session.tree;
+    let mut results = 0_u16;
+    let mut at = Some(slot);
+    while let Some(slot) = at {
+        let head = tree.head(slot);
+        match head.role {
+            Role::Tool => results += 1,
+            Role::Assistant => return results >= head.calls,
+            Role::System | Role::User => return true,
+        }
+        at = tree.parent(slot);
+    }
+    true
+}
+
+/// A fork's marks: everything but what holds for one call.
+fn inherited(parent: &Branch) -> Vec<Mark> {
+    let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
+    kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
+}
+
+/// A fork's own copies of the parent's hand-edited states.
+fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<StateVersion> {
+    let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
+    let next = session.next_state();
+    own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
+}
+
+fn fresh_name(session: &Session, base: &str) -> String {
+    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
+    (2_u32..).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+}
+
+fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
+    match (before.map(|mark| mark.kind), after.map(|mark| mark.kind)) {
+        (_, Some(MarkKind::Sticky)) => "Pinned".into(),
+        (_, Some(MarkKind::Leased { turns })) => format!("Leased for {turns} turns"),
+        (_, Some(MarkKind::Exclude)) => "Excluded".into(),
+        (_, Some(MarkKind::ExcludeOnce)) => "Excluded from this call".into(),
+        (_, Some(MarkKind::IncludeOnce)) => "Included in this call".into(),
+        (Some(kind), None) if kind.pins() => "Pin taken off".into(),
+        (Some(kind), None) if kind.excludes() => "Exclusion taken back".into(),
+        (_, None) => "Mark taken off".into(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Which request is done where. One line each.
+
+use super::api::{Answer, Request, Ticket};
+use super::core::Core;
+use super::queries;
+use crate::domain::failure::Failure;
+use crate::domain::ids::BranchId;
+use crate::store::types::Write;
+
+impl Core {
+    /// Does a request and answers it, now or when it is done.
+    pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
+        if let Err(failure) = self.begin(ticket, request) {
+            self.answer(ticket, Err(failure));
+        }
+    }
+
+    /// Requests that are answered later, when another thread is done.
+    fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
+        match request {
+            Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
+            Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Models { profile } => self.models(ticket, profile.as_deref()),
+            Request::Doctor => {
+                self.doctor(ticket);
+                Ok(())
+            }
+            other => {
+                let result = self.on_session(other);
+                self.answer(ticket, result);
+                Ok(())
+            }
+        }
+    }
+
+    /// Requests about sessions as a whole.
+    fn on_session(&mut self, request: Request) -> Result<Answer, Failure> {
+        match request {
+            Request::Sessions => Ok(Answer::Sessions(self.store.sessions()?)),
+            Request::NewSession { title } => self.new_session(&title),
+            Request::OpenSession { session, branch, create } => {
+                self.open_session(session.as_deref(), branch.as_deref(), create)
+            }
+            Request::RenameSession { session, title } => self.rename_session(session.as_deref(), &title),
+            Request::DeleteSession { session } => self.delete_session(session.as_deref()),
+            Request::SearchSessions { words } => self.search_sessions(&words),
+            Request::Import { reading } => self.import(reading),
+            Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
+            Request::Bodies { nodes } => queries::bodies(self, &nodes),
+            Request::Undo => self.undo(),
+            Request::Redo => self.redo(),
+            Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
+            Request::StoredPlan { id } => self.stored_plan(&id),
+            Request::ReplayDryRun { run } => self.replay_dry(&run),
+            Request::Trust { trusted } => self.trust(trusted),
+            other => self.on_branch(other),
+        }
+    }
+
+    /// Requests about one branch.
+    fn on_branch(&mut self, request: Request) -> Result<Answer, Failure> {
+        match request {
+            Request::Switch { branch } => self.switch(branch),
+            Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
+            Request::RenameBranch { branch, name } => self.rename(branch, name),
+            Request::ArchiveBranch { branch, archived } => self.archive(branch, archived),
+            Request::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
+            Request::Sibling { branch, node, step } => self.sibling(branch, node, step),
+            Request::Mark { branch, items, act } => self.mark(branch, &items, act),
+            Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
+            Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
+            Request::RowText { branch, atom } => self.row_text(branch, &atom),
+            Request::WireText { branch } => self.wire_text(branch),
+            Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
+            Request::RebuildState { branch } => self.rebuild_state(branch),
+            Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
+            Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
+            _ => Err(Failure::user("That cannot be asked here.")),
+        }
+    }
+
+    fn switch(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let found = self.branch(branch)?;
+        if !self.store.read_only() {
+            self.store.write(vec![Write::UseBranch(branch)])?;
+        }
+        let session = self.session_mut(branch)?;
+        session.current = branch;
+        let id = session.card.id;
+        self.current = Some(id);
+        self.show_settings(&found);
+        Ok(Answer::Branch(Box::new(found)))
+    }
+
+    fn trust(&mut self, trusted: bool) -> Result<Answer, Failure> {
+        let saved = (self.setup.save_trust)(trusted);
+        self.trusted = trusted;
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.show_branch(branch);
+        }
+        let what =
+            if trusted { "This folder is trusted: read-only tools are offered." } else { "No tools are offered here." };
+        match saved {
+            Ok(()) => Ok(Answer::Done(what.into())),
+            Err(why) => Ok(Answer::Done(format!("{what} It holds until the program ends: {why}"))),
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Sessions as a library: making, opening, renaming, deleting, searching, importing, handing out.
+//! Not for: what happens inside a session.
+
+use super::api::{Answer, Event};
+use super::core::Core;
+use super::session::Session;
+use super::snapshot::fresh_key;
+use crate::domain::branch::{Branch, Overrides, SessionCard};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::op::Change;
+use crate::domain::record::{Imported, Reading, Record, Skipped, Transcript};
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Search results shown.
+const HITS: usize = 200;
+
+impl Core {
+    /// Makes a session with a branch `main`, and opens it.
+    pub(super) fn new_session(&mut self, title: &str) -> Result<Answer, Failure> {
+        let at = self.now();
+        let title = if title.trim().is_empty() { dated(at) } else { title.trim().to_owned() };
+        let id = SessionId(Uuid::now_v7());
+        let branch = first_branch(id, None, at);
+        self.store.write(vec![
+            Write::PutSession { id, title, at },
+            Write::PutBranch(Box::new(branch.clone())),
+            Write::UseSession(id),
+            Write::UseBranch(branch.id),
+        ])?;
+        self.open(id, None, false)
+    }
+
+    /// Opens a session that was named.
+    pub(super) fn open_session(
+        &mut self,
+        session: Option<&str>,
+        branch: Option<&str>,
+        create: bool,
+    ) -> Result<Answer, Failure> {
+        match self.named_session(session)? {
+            Some(id) => self.open(id, branch, create),
+            None if create => self.new_session(""),
+            None => Err(Failure::user("There is no session yet.").todo("pleach session new makes one.")),
+        }
+    }
+
+    fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let session = self.sessions.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        session.current = Self::named_branch(session, branch)?;
+        let current = session.current;
+        self.current = Some(id);
+        if !self.store.read_only() {
+            self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)])?;
+        }
+        let recovered = std::mem::take(&mut self.recovered);
+        let workspace = (self.setup.workspace.clone(), self.trusted);
+        let view = self.session()?.view(&self.store, workspace, recovered)?;
+        let branch = self.branch(current)?;
+        self.show_settings(&branch);
+        if create {
+            self.learn_window(&branch);
+        }
+        Ok(Answer::Opened(Arc::new(view)))
+    }
+
+    /// Renames a session.
+    pub(super) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let title = title.trim().to_owned();
+        if title.is_empty() {
+            return Err(Failure::user("A session needs a title."));
+        }
+        let change = Change::Title { before: card.title.clone(), after: title.clone() };
+        let operation = self.operation(id, format!("renamed the session to {title}"), vec![change]);
+        self.store.write(vec![Write::Title { session: id, title: title.clone() }, operation])?;
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.card.title.clone_from(&title);
+        }
+        self.say(Event::Card(SessionCard { title, ..card }));
+        Ok(Answer::Done("Renamed.".into()))
+    }
+
+    /// Deletes a session for good.
+    pub(super) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        if self.live.values().any(|live| live.session == id) {
+            return Err(
+                Failure::new(FailureKind::Busy, "An answer is still coming in that session.").todo("Stop it first.")
+            );
+        }
+        self.store.write(vec![Write::DeleteSession(id)])?;
+        self.sessions.remove(&id);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        Ok(Answer::Done("The session and all its messages are deleted.".into()))
+    }
+
+    /// Sessions that hold these words, best match first.
+    pub(super) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
+        let hits = self.store.search(words, None, HITS)?;
+        let cards = self.store.sessions()?;
+        let titled = |card: &&SessionCard| card.title.to_lowercase().contains(&words.to_lowercase());
+        let mut found: Vec<SessionCard> = cards.iter().filter(titled).cloned().collect();
+        for hit in hits {
+            if !found.iter().any(|card| card.id == hit.session) {
+                found.extend(cards.iter().find(|card| card.id == hit.session).cloned());
+            }
+        }
+        Ok(Answer::Sessions(found))
+    }
+
+    /// Appends a message without a call.
+    pub(super) fn add_message(&mut self, id: BranchId, role: Role, text: &str) -> Result<Answer, Failure> {
+        if self.live.contains_key(&id) {
+            return Err(
+                Failure::new(FailureKind::Busy, "An answer is still coming on this branch.").todo("Wait for it.")
+            );
+        }
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let content = Content::text(text);
+        let parent = session.head(&branch);
+        let key = fresh_key(session, parent, role, &content);
+        let above = parent.map(|slot| session.tree.head(slot));
+        let at = self.now().max(above.map_or(0, |head| head.at + 1));
+        let lane = above.map_or_else(String::new, |head| head.lane.clone());
+        let head = super::live::new_head(session, parent, key, role, &content, at, &lane);
+        let session_id = session.card.id;
+        self.store.write(vec![
+            Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
+            Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
+        ])?;
+        let session = self.session_mut(id)?;
+        session.tree.insert(head.clone());
+        session.card.messages += 1;
+        if let Some(branch) = session.branch_mut(id) {
+            branch.head = Some(head.id);
+            branch.seq += 1;
+        }
+        self.show_nodes(session_id, vec![head.clone()]);
+        self.show_branch(id);
+        Ok(Answer::Added(Box::new(head)))
+    }
+
+    /// Deletes a turn (or message) for good.
+    pub(super) fn remove_message(&mut self, id: BranchId, item: &super::api::Item) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let (atom, _) = self.target(&branch, item)?;
+        let session = self.session_of(id)?;
+        let keys = super::snapshot::anchor_key(&atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
+        let tip = session.tree.by_key(keys).ok_or_else(|| Failure::user("That message no longer exists."))?;
+        let first = match atom {
+            crate::domain::mark::Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(tip),
+            _ => tip,
+        };
+        let nodes: Vec<NodeId> = session
+            .tree
+            .path(tip)
+            .into_iter()
+            .skip(session.tree.depth(first) as usize)
+            .map(|slot| session.tree.head(slot).id)
+            .collect();
+        let session_id = session.card.id;
+        let count = nodes.len();
+        self.store.write(vec![Write::Tombstone { session: session_id, nodes }])?;
+        self.planner.forget();
+        let fresh = Session::load(&self.store, session_id)?;
+        let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
+        let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
+        let current = self.session_of(id)?.current;
+        self.sessions.insert(session_id, Session { current, ..fresh });
+        self.show_nodes(session_id, heads);
+        for branch in branches {
+            self.drawn.remove(&branch);
+            self.show_branch(branch);
+        }
+        Ok(Answer::Done(format!("{count} messages are removed for good; their place is kept.")))
+    }
+
+    /// Stores what an import read.
+    pub(super) fn import(&mut self, reading: Reading) -> Result<Answer, Failure> {
+        let mut sessions = Vec::new();
+        let mut skipped: Vec<Skipped> = reading.skipped;
+        for transcript in reading.transcripts {
+            match self.import_one(transcript) {
+                Ok(imported) => sessions.push(imported),
+                Err(failure) => skipped.push(Skipped { place: "session".into(), why: failure.to_string() }),
+            }
+        }
+        if let Some(last) = sessions.last() {
+            self.store.write(vec![Write::UseSession(last.session)])?;
+        }
+        Ok(Answer::Imported { sessions, skipped })
+    }
+
+    fn import_one(&mut self, transcript: Transcript) -> Result<Imported, Failure> {
+        let source_key = format!("import:{}", transcript.source);
+        let known = self.store.setting(&source_key)?.and_then(|id| id.parse::<SessionId>().ok());
+        let known = known.filter(|id| self.store.session(*id).ok().flatten().is_some());
+        let now = self.now();
+        let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
+        let old = known.map(|id| Session::load(&self.store, id)).transpose()?;
+        let built = build_nodes(&transcript, old.as_ref(), now);
+        let (added, met) = (built.nodes.len() as u64, built.known);
+        let head = built.current;
+        let title = if transcript.title.trim().is_empty() { dated(now) } else { transcript.title.trim().to_owned() };
+        let mut writes = Vec::new();
+        match &old {
+            None => {
+                writes.push(Write::PutSession { id, title: title.clone(), at: now });
+                writes.push(Write::Setting { key: source_key, value: Some(id.to_string()) });
+                writes.push(Write::PutNodes { session: id, nodes: built.nodes });
+                let branch = first_branch(id, head, now);
+                writes.push(Write::Setting { key: moved_key(id), value: head.map(|head| head.to_string()) });
+                writes.push(Write::PutBranch(Box::new(branch)));
+            }
+            Some(session) => {
+                writes.push(Write::PutNodes { session: id, nodes: built.nodes });
+                writes.extend(self.follow(session, head)?);
+            }
+        }
+        self.store.write(writes)?;
+        if self.sessions.contains_key(&id) {
+            self.data_version = -1;
+            self.look();
+        }
+        let title = old.map_or(title, |session| session.card.title);
+        Ok(Imported { session: id, title, added, known: met, head })
+    }
+
+    /// A grown export moves the head only when nobody has moved it here since the last import.
+    fn follow(&self, session: &Session, head: Option<NodeId>) -> Result<Vec<Write>, Failure> {
+        let Some(branch) = session.branches.first() else { return Ok(Vec::new()) };
+        let last = self.store.setting(&moved_key(session.card.id))?;
+        let unmoved = last == branch.head.map(|head| head.to_string());
+        if !unmoved || head == branch.head || head.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![
+            Write::MoveHead { branch: branch.id, expect: branch.head, head },
+            Write::Setting { key: moved_key(session.card.id), value: head.map(|head| head.to_string()) },
+        ])
+    }
+
+    /// A session as records.
+    pub(super) fn transcript(&mut self, named: Option<&str>, branch: Option<BranchId>) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let session = Session::load(&self.store, id)?;
+        let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
+        let slots: Vec<u32> = match &only {
+            Some(branch) => session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default(),
+            None => (0..u32::try_from(session.tree.len()).unwrap_or(u32::MAX)).collect(),
+        };
+        let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
+        let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
+        let mut records = Vec::with_capacity(ids.len());
+        for batch in ids.chunks(1_000) {
+            records.extend(self.store.nodes(batch)?.into_iter().map(|node| record(&session, node)));
+        }
+        let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
+        let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
+        let transcript =
+            Transcript { source: format!("pleach:{id}"), title: session.card.title.clone(), records, current };
+        Ok(Answer::Transcript(Box::new(transcript)))
+    }
+}
+
+fn moved_key(session: SessionId) -> String {
+    format!("import-head:{session}")
+}
+
+/// The id under which a node is handed out: the one it came with, else its own.
+fn public_id(head: &NodeHead) -> String {
+    head.external_id.clone().unwrap_or_else(|| head.id.to_string())
+}
+
+fn record(session: &Session, node: Node) -> Record {
+    let Node { head, content } = node;
+    let parent = head.parent.and_then(|id| session.tree.get(id)).map(public_id);
+    Record {
+        id: public_id(&head),
+        parent,
+        role: head.role,
+        name: head.name.clone(),
+        content,
+        end: head.end,
+        at: Some(head.at),
+        lane: head.lane.clone(),
+        hidden: head.hidden,
+        model: head.model.clone(),
+    }
+}
+
+struct Built {
+    nodes: Vec<Node>,
+    known: u64,
+    current: Option<NodeId>,
+}
+
+/// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
+fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i64) -> Built {
+    let mut by_record: HashMap<&str, (NodeId, Hash, i64)> = HashMap::new();
+    let mut ords: HashMap<Option<NodeId>, u32> = HashMap::new();
+    let mut built = Built { nodes: Vec::new(), known: 0, current: None };
+    for record in &transcript.records {
+        let parent = record.parent.as_deref().and_then(|id| by_record.get(id)).copied();
+        let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
+        let origin = (transcript.source.as_str(), record.id.as_str());
+        let key = node_key(parent.map(|(_, key, _)| key), record.role, content, 0, Some(origin));
+        let ord = ords.entry(parent.map(|(id, ..)| id)).or_default();
+        let at = record
+            .at
+            .unwrap_or_else(|| parent.map_or(now, |(_, _, at)| at))
+            .max(parent.map_or(i64::MIN, |(_, _, at)| at.saturating_add(1)));
+        let there = old.and_then(|session| session.tree.by_key(key).map(|slot| session.tree.head(slot)));
+        let id = there.map_or_else(|| NodeId(Uuid::now_v7()), |head| head.id);
+        by_record.insert(&record.id, (id, key, there.map_or(at, |head| head.at)));
+        if transcript.current.as_deref() == Some(&record.id) {
+            built.current = Some(id);
+        }
+        if there.is_some() {
+            built.known += 1;
+        } else {
+            built.nodes.push(imported_node(record, id, key, parent.map(|(id, ..)| id), *ord, at, content));
+        }
+        *ord += 1;
+    }
+    let last = transcript.records.last().and_then(|record| by_record.get(record.id.as_str())).map(|(id, ..)| *id);
+    built.current = built.current.or(last);
+    built
+}
+
+fn imported_node(
+    record: &Record,
+    id: NodeId,
+    key: Hash,
+    parent: Option<NodeId>,
+    ord: u32,
+    at: i64,
+    content: Option<Hash>,
+) -> Node {
+    Node {
+        head: NodeHead {
+            id,
+            key,
+            parent,
+            ord,
+            role: record.role,
+            end: record.end,
+            at,
+            bytes: record.content.bytes(),
+            calls: u16::try_from(record.content.calls().count()).unwrap_or(u16::MAX),
+            hidden: record.hidden,
+            imported: true,
+            content,
+            preview: NodeHead::preview_of(&record.content.words()),
+            model: record.model.clone(),
+            name: record.name.clone(),
+            lane: record.lane.clone(),
+            external_id: Some(record.id.clone()),
+        },
+        content: record.content.clone(),
+    }
+}
+
+fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
+    Branch {
+        id: BranchId(Uuid::now_v7()),
+        session,
+        name: "main".into(),
+        head,
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: at,
+        seq: 0,
+        overrides: Overrides::default(),
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        reply: None,
+    }
+}
+
+fn dated(at: i64) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(at).map(|t| t.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map_or_else(|_| "session".into(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
+}

@@ -1,0 +1,185 @@
+//! The planner's thread: gathers, solves and renders beside the engine. At most one waiting job a branch; the newest wins,
+//! but a job that will be sent is never dropped.
+//! Not for: deciding what to plan (`core`).
+
+use super::gather::{Bag, Gathered, Gatherer};
+use super::snapshot::Snapshot;
+use crate::context;
+use crate::context::render::Outline;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::BranchId;
+use crate::domain::input::RequestShape;
+use crate::domain::message::Content;
+use crate::domain::plan::{Blocked, ContextPlan, RowKind};
+use crate::domain::provider::Wire;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// A plan with the bytes made from it.
+#[derive(Clone, Debug)]
+pub(super) struct Solved {
+    pub(super) plan: Arc<ContextPlan>,
+    pub(super) wire: Wire,
+    pub(super) outline: Arc<Outline>,
+    pub(super) stored: Arc<str>,
+    pub(super) bag: Arc<Bag>,
+}
+
+/// What a job came to.
+pub(super) type Solution = Result<Result<Solved, Arc<Blocked>>, Failure>;
+
+/// A job.
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) snapshot: Snapshot,
+}
+
+/// What a job is for; comes back with its result.
+#[derive(Clone, Debug)]
+pub(super) struct Tag {
+    pub(super) branch: BranchId,
+    pub(super) id: u64,
+    /// Will be sent: never dropped for a newer one.
+    pub(super) sends: bool,
+}
+
+/// A finished job.
+pub(super) struct Done {
+    pub(super) tag: Tag,
+    pub(super) solution: Solution,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    closed: bool,
+}
+
+/// The way to the thread.
+#[derive(Clone, Default)]
+pub(super) struct Planner {
+    queue: Arc<(Mutex<Queue>, Condvar)>,
+    forget: Arc<AtomicBool>,
+}
+
+impl Planner {
+    /// Messages were removed: nothing remembered of them may be used again.
+    pub(super) fn forget(&self) {
+        self.forget.store(true, Ordering::SeqCst);
+    }
+
+    /// Starts the thread. It ends when [`Planner::close`] is called.
+    pub(super) fn start<M: Send + 'static>(
+        mut gatherer: Gatherer,
+        out: Sender<M>,
+        wrap: impl Fn(Done) -> M + Send + 'static,
+    ) -> Self {
+        let planner = Self::default();
+        let queue = planner.queue.clone();
+        let forget = planner.forget.clone();
+        let work = move || {
+            while let Some(job) = next(&queue) {
+                if forget.swap(false, Ordering::SeqCst) {
+                    gatherer.forget();
+                }
+                let tag = job.tag;
+                let snapshot = job.snapshot;
+                let solving = std::panic::AssertUnwindSafe(|| solve(&mut gatherer, &snapshot));
+                let solution = std::panic::catch_unwind(solving).unwrap_or_else(|_| {
+                    Err(Failure::new(FailureKind::Internal, "Planning failed inside the program.")
+                        .kept("Nothing was sent and nothing was changed.")
+                        .todo("Please report it with the log."))
+                });
+                if out.send(wrap(Done { tag, solution })).is_err() {
+                    break;
+                }
+            }
+        };
+        let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(work);
+        planner
+    }
+
+    /// Hands a job in; an older one of the same branch that would not be sent is dropped and its id returned.
+    pub(super) fn submit(&self, job: Job) -> Option<u64> {
+        let (lock, wake) = &*self.queue;
+        let mut queue = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = queue.jobs.iter().position(|j| j.tag.branch == job.tag.branch && !j.tag.sends);
+        let dropped = old.and_then(|at| queue.jobs.remove(at)).map(|job| job.tag.id);
+        queue.jobs.push_back(job);
+        wake.notify_one();
+        dropped
+    }
+
+    /// Ends the thread after the job it is at.
+    pub(super) fn close(&self) {
+        let (lock, wake) = &*self.queue;
+        lock.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        wake.notify_all();
+    }
+}
+
+fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Job> {
+    let (lock, wake) = queue;
+    let mut queue = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if queue.closed {
+            return None;
+        }
+        if let Some(job) = queue.jobs.pop_front() {
+            return Some(job);
+        }
+        queue = wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Solution {
+    let gathered = gatherer.gather(snapshot)?;
+    Ok(match context::plan(&gathered.input) {
+        Ok(plan) => Ok(rendered(gatherer, gathered, plan)?),
+        Err(blocked) => Err(Arc::from(blocked)),
+    })
+}
+
+fn rendered(gatherer: &mut Gatherer, gathered: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
+    let Gathered { input, mut bag } = gathered;
+    let mut made = HashMap::new();
+    for item in plan.included().flat_map(|row| &row.items) {
+        match bag.contents.get(&item.key) {
+            Some(content) if item.node.is_none() => {
+                made.insert(item.key, content.as_ref().clone());
+            }
+            Some(_) => {}
+            None => {
+                if let Some(content) = gatherer.content(item.key, item.node)? {
+                    bag.contents.insert(item.key, content);
+                }
+            }
+        }
+    }
+    let (wire, outline) = context::render::render(&plan, &input.shape, &bag)
+        .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
+    let texts = plan
+        .included()
+        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note))
+        .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
+        .collect();
+    let stored = Stored { plan: plan.clone(), request: input.shape, texts, made };
+    let stored = serde_json::to_string(&stored)
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+    Ok(Solved { plan: Arc::new(plan), wire, outline: Arc::new(outline), stored: stored.into(), bag: Arc::new(bag) })
+}
+
+/// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
+/// come from messages are not in it; they are found by the keys that the plan holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Stored {
+    #[serde(flatten)]
+    pub(super) plan: ContextPlan,
+    pub(super) request: RequestShape,
+    pub(super) texts: HashMap<Hash, Arc<str>>,
+    pub(super) made: HashMap<Hash, Content>,
+}

@@ -1,0 +1,327 @@
+//! Requests that only ask: texts of rows, stored plans, replays, models, the doctor.
+//! Not for: anything that changes a session.
+
+use super::api::{Answer, Finding};
+use super::core::{Core, Inbox};
+use super::gather::{Bag, card_text, quote_text, state_text};
+use super::planner::Stored;
+use super::session::Session;
+use crate::context::project::{self, Standing};
+use crate::context::render::render;
+use crate::domain::branch::Branch;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Atom;
+use crate::domain::message::{Content, Role};
+use crate::domain::model::{Backend, ModelInfo, Profile};
+use crate::domain::plan::{ContextPlan, Row, RowKind};
+use crate::domain::provider::ProviderError;
+use crate::domain::run::RunCard;
+use std::sync::Arc;
+
+impl Core {
+    /// The text of a row of the plan drawn last, as it goes; for what stays out, as it is.
+    pub(super) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let plan = &drawn.solved.plan;
+        let row = plan.rows.iter().find(|row| row.atom == *atom);
+        let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
+        if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
+            return Ok(Answer::Text(text.to_string()));
+        }
+        let mut out = String::new();
+        for (role, text) in self.item_texts(row, &drawn.solved.bag, row.included())? {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out.push_str(&format!("── {} ──\n{text}\n", role.name()));
+        }
+        if out.is_empty() {
+            out = self.message_text(branch, atom)?;
+        }
+        Ok(Answer::Text(out))
+    }
+
+    fn item_texts(&self, row: &Row, bag: &Bag, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
+        let mut texts = Vec::new();
+        for item in &row.items {
+            let content = match (bag.contents.get(&item.key), item.node) {
+                (Some(content), _) => content.clone(),
+                (None, Some(node)) => Arc::new(self.content(node)?),
+                (None, None) => continue,
+            };
+            let standing = Standing { orphan: item.orphan, ..Standing::default() };
+            let mut text = if sent {
+                project::wire_text(item.key, item.role, &content, item.form, standing)
+            } else {
+                project::plain(&content)
+            };
+            for (_, name, args) in content.calls().filter(|_| !sent || project::keeps_calls(item.form)) {
+                text.push_str(&format!("\n[calls {name} {args}]"));
+            }
+            texts.push((item.role, text));
+        }
+        Ok(texts)
+    }
+
+    fn message_text(&self, branch: BranchId, atom: &Atom) -> Result<String, Failure> {
+        let session = self.session_of(branch)?;
+        let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
+        let slot = slot.ok_or_else(|| Failure::user("That row has no text of its own."))?;
+        Ok(project::plain(&self.content(session.tree.head(slot).id)?))
+    }
+
+    /// The exact body of the plan drawn last.
+    pub(super) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
+    }
+
+    /// A stored plan by a prefix of its id or of a run's id.
+    pub(super) fn stored_plan(&self, prefix: &str) -> Result<Answer, Failure> {
+        let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
+            [one] => one.clone(),
+            [] => {
+                let run = self.one_run(prefix)?;
+                let id = run.plan;
+                let found = self.store.plan_by_prefix(&id.to_string())?.pop();
+                found.ok_or_else(|| Failure::user("The plan of that call is gone."))?
+            }
+            _ => return Err(Failure::user(format!("{prefix:?} names several plans.")).todo("Type more of the id.")),
+        };
+        let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
+        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
+    }
+
+    fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
+        let mut runs = self.store.run_by_prefix(prefix)?;
+        match runs.len() {
+            0 => {
+                Err(Failure::user(format!("There is no call or plan {prefix:?}."))
+                    .todo("pleach plans list shows them."))
+            }
+            1 => Ok(runs.remove(0)),
+            _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
+        }
+    }
+
+    /// Renders a stored call again, from the store alone.
+    pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
+        let run = self.one_run(prefix)?;
+        let found = self.store.plan_by_prefix(&run.plan.to_string())?.pop();
+        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+        let stored: Stored = serde_json::from_str(&json).map_err(|error| unreadable(&error))?;
+        let session = Session::load(&self.store, run.session)?;
+        let bag = self.restored(&stored, &session)?;
+        let (wire, _) = render(&stored.plan, &stored.request, &bag).map_err(|gone| {
+            Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
+        })?;
+        let body = String::from_utf8_lossy(&wire.bytes).into_owned();
+        Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
+    }
+
+    /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
+    fn restored(&self, stored: &Stored, session: &Session) -> Result<Bag, Failure> {
+        let mut bag = Bag::default();
+        bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
+        bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
+        for state in &session.states {
+            let text = state_text(&state.text);
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+        for row in stored.plan.included() {
+            for item in &row.items {
+                let slot = session.tree.by_key(item.key);
+                if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
+                    let content = self.content(session.tree.head(slot).id)?;
+                    bag.contents.insert(item.key, Arc::new(content));
+                }
+            }
+            if let Some(text) = self.restored_block(row, session, &bag)? {
+                bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+            }
+        }
+        Ok(bag)
+    }
+
+    fn restored_block(&self, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
+        match row.kind {
+            RowKind::Card if !row.items.is_empty() => {
+                let parts: Vec<(Role, Arc<Content>)> = row
+                    .items
+                    .iter()
+                    .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
+                    .collect();
+                Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
+            }
+            RowKind::Quote => {
+                let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
+                Ok(Some(quote_text(head, &self.content(head.id)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The profiles that a question about servers concerns.
+    fn asked_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
+        let all = self.setup.profiles.values();
+        let chosen: Vec<Profile> = match only {
+            Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
+            None => all.filter(|profile| self.setup.servers.ready(profile).is_ok()).cloned().collect(),
+        };
+        if chosen.is_empty() {
+            let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
+            return Err(Failure::user("There is no such profile, or none is set up.")
+                .todo(format!("Known are: {}.", known.join(", "))));
+        }
+        Ok(chosen)
+    }
+
+    /// Asks servers for their models, on threads of its own.
+    pub(super) fn models(&self, ticket: super::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
+        let profiles = self.asked_profiles(only)?;
+        let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
+        let lookup = self.setup.models.clone();
+        let work = move || {
+            let asked: Vec<_> = profiles
+                .into_iter()
+                .map(|profile| {
+                    let servers = servers.clone();
+                    let name = profile.name.clone();
+                    (
+                        name,
+                        std::thread::spawn(move || {
+                            let found = servers.models(&profile);
+                            (profile, found)
+                        }),
+                    )
+                })
+                .collect();
+            let mut all = Vec::new();
+            let mut learned = Vec::new();
+            for (name, thread) in asked {
+                let Ok((profile, found)) = thread.join() else { continue };
+                let found = found.map(|models| {
+                    models.into_iter().map(|model| merged(model, &profile, &lookup)).collect::<Vec<ModelInfo>>()
+                });
+                if let Ok(models) = &found {
+                    learned.extend(models.iter().filter(|m| m.source == "server").map(|m| (name.clone(), m.clone())));
+                }
+                all.push((name, found.map_err(provider_failure)));
+            }
+            let _ = inbox.send(Inbox::Learned(learned));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Models(all)))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+        Ok(())
+    }
+
+    /// When a branch's model has a window that is only assumed, asks its server, once.
+    pub(super) fn learn_window(&self, branch: &Branch) {
+        let Ok(rules) = self.rules(branch) else { return };
+        let openai = rules.profile.backend == Backend::Openai;
+        if rules.model.source != "assumed" || !openai || self.setup.servers.ready(&rules.profile).is_err() {
+            return;
+        }
+        let (servers, inbox, lookup) = (self.setup.servers.clone(), self.inbox.clone(), self.setup.models.clone());
+        let work = move || {
+            let Ok(models) = servers.models(&rules.profile) else { return };
+            let told =
+                models.into_iter().map(|model| merged(model, &rules.profile, &lookup)).filter(|m| m.source == "server");
+            let told = told.map(|model| (rules.profile.name.clone(), model)).collect();
+            let _ = inbox.send(Inbox::Learned(told));
+        };
+        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+    }
+
+    /// Looks at the store, the workspace and every profile.
+    pub(super) fn doctor(&self, ticket: super::api::Ticket) {
+        let mut findings = vec![self.store_finding(), self.workspace_finding()];
+        let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
+        let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
+        let chosen = self.setup.profile.clone();
+        let work = move || {
+            let threads: Vec<_> = profiles
+                .into_iter()
+                .map(|profile| {
+                    let (servers, chosen) = (servers.clone(), chosen.clone());
+                    std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
+                })
+                .collect();
+            findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
+    }
+
+    fn store_finding(&self) -> Finding {
+        let text = match self.store.sessions() {
+            Ok(sessions) if self.store.read_only() => format!("{} sessions, read-only", sessions.len()),
+            Ok(sessions) => format!("{} sessions", sessions.len()),
+            Err(error) => error.to_string(),
+        };
+        let ok = Some(self.store.sessions().is_ok());
+        Finding { subject: "store".into(), ok, text, todo: String::new() }
+    }
+
+    fn workspace_finding(&self) -> Finding {
+        let trust =
+            if self.trusted { "trusted: read-only tools are offered" } else { "not trusted: no tools are offered" };
+        Finding {
+            subject: "workspace".into(),
+            ok: None,
+            text: format!("{} ({trust})", self.setup.workspace),
+            todo: String::new(),
+        }
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> Failure {
+    Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
+}
+
+/// A provider's error at the door.
+pub(super) fn provider_failure(error: ProviderError) -> Failure {
+    Failure::new(FailureKind::Provider, error.what).todo(error.hint)
+}
+
+/// What a server tells of a model, filled up from the table.
+fn merged(told: ModelInfo, profile: &Profile, lookup: &super::setup::ModelLookup) -> ModelInfo {
+    let known = lookup(&told.name, profile);
+    if told.context_window == 0 {
+        return known;
+    }
+    ModelInfo {
+        price: told.price.or(known.price),
+        encoding: known.encoding,
+        exact_encoding: known.exact_encoding,
+        ..told
+    }
+}
+
+fn profile_finding(servers: &dyn super::setup::Servers, profile: &Profile, chosen: &str) -> Finding {
+    let mark = if profile.name == chosen { " (in use)" } else { "" };
+    let subject = format!("profile {}{mark}", profile.name);
+    if profile.backend != Backend::Openai {
+        let text = "built in; it is no language model: it quotes what is in its context".into();
+        return Finding { subject, ok: Some(true), text, todo: String::new() };
+    }
+    if let Err(failure) = servers.ready(profile) {
+        return Finding { subject, ok: None, text: failure.what, todo: failure.todo };
+    }
+    match servers.probe(profile) {
+        Ok(count) => Finding {
+            subject,
+            ok: Some(true),
+            text: format!("{} answers, {count} models", profile.base_url),
+            todo: String::new(),
+        },
+        Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint },
+    }
+}
+
+/// Which node's contents were asked for; those that are gone are left out.
+pub(super) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
+    Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
+}

@@ -1,0 +1,160 @@
+//! An open session in memory: its tree, branches, states and runs, read from the store and kept in step with it.
+//! Not for: changing anything; `acts` and `turns` write first and then apply here.
+
+use super::api::SessionView;
+use crate::domain::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::message::NodeHead;
+use crate::domain::run::RunCard;
+use crate::domain::tree::{Slot, Tree};
+use crate::store::Store;
+use std::collections::HashSet;
+
+/// Traces given to the screen when a session opens.
+const TRACES: usize = 500;
+
+/// See the module.
+pub(super) struct Session {
+    pub(super) card: SessionCard,
+    pub(super) tree: Tree,
+    pub(super) branches: Vec<Branch>,
+    pub(super) states: Vec<StateVersion>,
+    pub(super) runs: Vec<RunCard>,
+    pub(super) current: BranchId,
+    /// Branches whose last answer should have had a state block and had none.
+    pub(super) state_missing: HashSet<BranchId>,
+}
+
+impl Session {
+    /// Reads a session.
+    pub(super) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
+        let card = store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let mut session = Self {
+            card,
+            tree: Tree::build(store.heads(id)?),
+            branches: store.branches(id)?,
+            states: store.states(id)?,
+            runs: store.runs(id)?,
+            current: BranchId(id.0),
+            state_missing: HashSet::new(),
+        };
+        let last = store.last_branch(id)?;
+        let open = |wanted: BranchId| session.branches.iter().any(|b| b.id == wanted && !b.archived);
+        let first = session.branches.iter().find(|b| !b.archived).or(session.branches.first()).map(|b| b.id);
+        session.current =
+            last.filter(|b| open(*b)).or(first).ok_or_else(|| Failure::user("That session has no branch."))?;
+        session.refresh_states();
+        Ok(session)
+    }
+
+    /// What the screen needs.
+    pub(super) fn view(
+        &self,
+        store: &Store,
+        workspace: (String, bool),
+        recovered: Vec<String>,
+    ) -> Result<SessionView, Failure> {
+        Ok(SessionView {
+            card: self.card.clone(),
+            nodes: self.tree.heads().cloned().collect(),
+            branches: self.branches.clone(),
+            current: self.current,
+            runs: self.runs.clone(),
+            traces: store.traces(self.card.id, TRACES)?,
+            workspace,
+            recovered,
+        })
+    }
+
+    /// The branch.
+    pub(super) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
+        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// The branch, to be changed.
+    pub(super) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
+        self.branches.iter_mut().find(|b| b.id == id)
+    }
+
+    /// The slot of a branch's head.
+    pub(super) fn head(&self, branch: &Branch) -> Option<Slot> {
+        branch.head.and_then(|id| self.tree.slot(id))
+    }
+
+    /// The node's head, or a failure that says that it is gone.
+    pub(super) fn node(&self, id: NodeId) -> Result<&NodeHead, Failure> {
+        self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
+    }
+
+    /// The state version that counts on a branch whose path is told by `on_path`: the deepest one, a person's before the
+    /// model's. What a person wrote counts only on the branch on which it was written.
+    pub(super) fn state_on(&self, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Option<StateVersion> {
+        let counts = |state: &&StateVersion| !state.withdrawn && state.branch.is_none_or(|id| id == branch.id);
+        let mut best: Option<(&StateVersion, (u32, bool, u32))> = None;
+        for state in self.states.iter().filter(counts) {
+            let Some(slot) = self.tree.slot(state.node) else { continue };
+            let rank = (self.tree.depth(slot), state.edited, state.version);
+            if best.as_ref().is_none_or(|(_, old)| rank > *old) && on_path(slot) {
+                best = Some((state, rank));
+            }
+        }
+        best.map(|(state, _)| state.clone())
+    }
+
+    /// Works the branches' states out anew.
+    pub(super) fn refresh_states(&mut self) {
+        let states: Vec<Option<StateVersion>> = self
+            .branches
+            .iter()
+            .map(|branch| {
+                let tip = self.head(branch)?;
+                self.state_on(branch, &|slot| self.tree.contains(slot, tip))
+            })
+            .collect();
+        for (branch, state) in self.branches.iter_mut().zip(states) {
+            branch.state = state;
+        }
+    }
+
+    /// The number of the next state version.
+    pub(super) fn next_state(&self) -> u32 {
+        self.states.iter().map(|state| state.version).max().unwrap_or(0) + 1
+    }
+
+    /// Puts a run's card in place of its older self, or at the end.
+    pub(super) fn put_run(&mut self, card: &RunCard) {
+        match self.runs.iter_mut().rev().find(|run| run.id == card.id) {
+            Some(run) => *run = card.clone(),
+            None => self.runs.push(card.clone()),
+        }
+    }
+}
+
+impl From<crate::store::types::StoreError> for Failure {
+    fn from(error: crate::store::types::StoreError) -> Self {
+        use crate::domain::failure::FailureKind as Kind;
+        use crate::store::types::StoreError as E;
+        let kind = match &error {
+            E::Busy => Kind::Busy,
+            E::Moved => Kind::Stale,
+            E::Newer { .. } | E::Corrupt { .. } | E::Open { .. } | E::Full(_) | E::ReadOnly | E::Sql(_) => Kind::Store,
+        };
+        let todo = match &error {
+            E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
+            E::Moved => "Look again, then repeat it.",
+            E::Newer { .. } => "Use the newer program, or another store with --store.",
+            E::Corrupt { .. } => "Copy it away and start with another --store; backups lie beside it.",
+            E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
+            E::Full(_) => "Make room on the disk; nothing on the screen is lost while the program runs.",
+            E::ReadOnly => "Name a store that can be written with --store.",
+            E::Sql(_) => "Try again; if it stays, run pleach doctor.",
+        };
+        Self::new(kind, format!("{}.", capital(&error.to_string()))).todo(todo)
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -1,0 +1,200 @@
+//! What the engine is started with, and which rules hold for a branch.
+//! Not for: reading configuration files (`config`).
+
+use crate::domain::branch::{Branch, Overrides};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Fields;
+use crate::domain::mode::Mode;
+use crate::domain::model::{ModelInfo, Profile, Quirk};
+use crate::domain::plan::Budget;
+use crate::domain::policy::{Layout, PolicySpec, StateBlock};
+use crate::domain::provider::{Provider, ProviderError};
+use crate::domain::tokens::CountTokens;
+use crate::domain::trace::{RunTools, ToolSpec};
+use crate::store::Store;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Texts that go with every call.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    /// Instructions.
+    pub system: String,
+    /// How to read history.
+    pub guidelines: String,
+    /// The duty to keep a state block.
+    pub state_request: String,
+    /// Asks to go on where an answer was cut.
+    pub go_on: String,
+    /// How to be, unless the branch says otherwise.
+    pub personality: String,
+}
+
+/// Makes providers and knows servers; the outside world of models behind one trait.
+pub trait Servers: Send + Sync {
+    /// Something that can be called for this profile; a failure says what is missing.
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure>;
+    /// Whether it could be called, without calling: is the key there?
+    fn ready(&self, profile: &Profile) -> Result<(), Failure>;
+    /// The models that a profile's server offers.
+    fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError>;
+    /// Whether a server answers at all: how many models it names.
+    fn probe(&self, profile: &Profile) -> Result<usize, ProviderError>;
+}
+
+/// What is known of a model for a profile.
+pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
+
+/// Everything that the engine needs.
+pub struct Setup {
+    /// The store.
+    pub store: Store,
+    /// Sentences about how the store was opened.
+    pub notices: Vec<String>,
+    /// All profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// The profile used where a branch names none.
+    pub profile: String,
+    /// The model used where a branch names none.
+    pub model: Option<String>,
+    /// All policies by name.
+    pub policies: BTreeMap<String, PolicySpec>,
+    /// What configuration says of mode, policy, layout, budget and window.
+    pub defaults: Overrides,
+    /// What this one command line says; above everything else.
+    pub call: Overrides,
+    /// Overrides the policies' wish for a state block.
+    pub state_block: Option<StateBlock>,
+    /// Texts.
+    pub prompts: Arc<Prompts>,
+    /// Tools, where there are any.
+    pub tools: Option<Arc<dyn RunTools>>,
+    /// Tool rounds in a turn.
+    pub rounds: u32,
+    /// The workspace folder.
+    pub workspace: String,
+    /// Whether it is trusted.
+    pub trusted: bool,
+    /// Remembers trust.
+    pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
+    /// Model table.
+    pub models: ModelLookup,
+    /// Servers.
+    pub servers: Arc<dyn Servers>,
+    /// Token counter.
+    pub counter: Arc<dyn CountTokens>,
+    /// Milliseconds since 1970.
+    pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
+}
+
+/// The rules that hold for a branch at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rules {
+    pub(super) profile: Profile,
+    pub(super) model: ModelInfo,
+    pub(super) policy: PolicySpec,
+    pub(super) window_turns: u32,
+    pub(super) mode: Mode,
+    pub(super) layout: Layout,
+    pub(super) budget: Budget,
+    pub(super) personality: String,
+    pub(super) tools: Vec<ToolSpec>,
+}
+
+impl Rules {
+    /// The limit asked for the answer.
+    pub(super) fn max_output(&self) -> Option<u32> {
+        Some(self.profile.max_output).filter(|limit| *limit > 0)
+    }
+}
+
+/// What was learned while running: quirks of servers, windows that servers told.
+#[derive(Default)]
+pub(super) struct Learned {
+    pub(super) quirks: HashMap<String, Vec<Quirk>>,
+    pub(super) models: HashMap<(String, String), ModelInfo>,
+}
+
+/// Works out the rules: command line above branch above configuration above policy.
+pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: bool) -> Result<Rules, Failure> {
+    let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
+        get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
+    };
+    let profile = profile(setup, learned, &pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone()))?;
+    let model = model_name(setup, branch, &profile);
+    let known = learned.models.get(&(profile.name.clone(), model.clone())).cloned();
+    let model = known.unwrap_or_else(|| (setup.models)(&model, &profile));
+    let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
+    let mut policy = setup.policies.get(&policy_name).cloned().ok_or_else(|| unknown("policy", &policy_name, setup))?;
+    if let Some(wish) = setup.state_block {
+        policy.state_block = wish;
+    }
+    let layers = [&setup.call, &branch.overrides, &setup.defaults];
+    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| "classic".into());
+    let layout = Layout::from_name(&layout).ok_or_else(|| {
+        Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
+            .todo("Use classic or cache_friendly.")
+    })?;
+    let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
+    let asked = Some(profile.max_output).filter(|limit| *limit > 0);
+    let tools = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools).map(|tools| tools.specs());
+    Ok(Rules {
+        budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
+        window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
+        mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
+        personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
+        tools: tools.unwrap_or_default(),
+        profile,
+        model,
+        policy,
+        layout,
+    })
+}
+
+fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
+    let known: Vec<&str> = match what {
+        "policy" => setup.policies.keys().map(String::as_str).collect(),
+        _ => setup.profiles.keys().map(String::as_str).collect(),
+    };
+    Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
+        .todo(format!("Known are: {}.", known.join(", ")))
+}
+
+fn profile(setup: &Setup, learned: &Learned, name: &str) -> Result<Profile, Failure> {
+    let mut profile = setup.profiles.get(name).cloned().ok_or_else(|| unknown("profile", name, setup))?;
+    for quirk in learned.quirks.get(name).into_iter().flatten() {
+        quirk.apply(&mut profile.dialect);
+    }
+    Ok(profile)
+}
+
+/// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer
+/// one names the profile.
+fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
+    for layer in [&setup.call, &branch.overrides] {
+        if let Some(model) = &layer.model {
+            return model.clone();
+        }
+        if layer.profile.is_some() {
+            return profile.model.clone();
+        }
+    }
+    setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
+}
+
+/// The digest of everything that shapes the request beside its texts.
+pub(super) fn wire_digest(rules: &Rules, state_block: StateBlock) -> crate::domain::hash::Hash {
+    Fields::new("wire")
+        .text(&rules.profile.name)
+        .text(&rules.model.name)
+        .json(&rules.profile.dialect)
+        .json(&rules.profile.temperature)
+        .json(&rules.tools)
+        .json(&rules.policy)
+        .json(&state_block)
+        .json(&rules.layout)
+        .json(&rules.mode)
+        .json(&rules.budget)
+        .number(u64::from(rules.window_turns))
+        .finish()
+}

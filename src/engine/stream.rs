@@ -1,0 +1,213 @@
+//! Threads beside the engine: one for each call to a model, one for each episode of tool calls.
+//! Not for: deciding anything; they report and obey a flag.
+
+use super::turn::{Arrived, PartialCall};
+use crate::domain::ids::RunId;
+use crate::domain::message::NodeHead;
+use crate::domain::provider::{Delta, Outcome, Provider, Wire};
+use crate::domain::tokens::{CountTokens, Encoding};
+use crate::domain::trace::{RunTools, ToolOutput, ToolStatus};
+use crate::store::Store;
+use crate::store::types::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often what came is passed on, and how often it is saved.
+const PASS_ON: Duration = Duration::from_millis(24);
+const SAVE: Duration = Duration::from_millis(150);
+const SAVE_BYTES: usize = 4 * 1024;
+
+/// What such a thread reports.
+pub(super) enum Report {
+    /// Pieces of an answer, in order, and the tokens of all text so far.
+    Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
+    /// The call ended.
+    Ended { run: RunId, outcome: Box<Outcome> },
+    /// A tool began.
+    ToolBegan { run: RunId, index: usize },
+    /// A tool ended.
+    ToolEnded { run: RunId, index: usize, output: ToolOutput, millis: u64 },
+}
+
+/// A call's thread.
+pub(super) struct Call {
+    pub(super) run: RunId,
+    pub(super) wire: Wire,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) store: Store,
+    pub(super) counter: Arc<dyn CountTokens>,
+    pub(super) encoding: Encoding,
+    pub(super) cancel: Arc<AtomicBool>,
+}
+
+impl Call {
+    /// Starts it. `report` must not block.
+    pub(super) fn start(self, report: impl Fn(Report) + Send + 'static) {
+        let work = move || {
+            let run = self.run;
+            let mut flow = Flow::new(&self, &report);
+            let asked =
+                std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
+            let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| broken());
+            flow.pass_on();
+            flow.save();
+            report(Report::Ended { run, outcome: Box::new(outcome) });
+        };
+        let _ = std::thread::Builder::new().name("pleach-call".into()).spawn(work);
+    }
+}
+
+fn broken() -> Outcome {
+    use crate::domain::provider::{CallEnd, ProviderError, ProviderErrorKind};
+    Outcome {
+        end: CallEnd::Errored,
+        any: false,
+        finish_reason: None,
+        usage: crate::domain::usage::Usage::default(),
+        error: Some(ProviderError {
+            kind: ProviderErrorKind::Protocol,
+            what: "The program failed while it read the answer.".into(),
+            hint: "Please report it with the log.".into(),
+            status: None,
+        }),
+        attempts: 1,
+        ttft_ms: None,
+        total_ms: 0,
+    }
+}
+
+struct Flow<'a> {
+    call: &'a Call,
+    report: &'a dyn Fn(Report),
+    waiting: Vec<Delta>,
+    unsaved: Arrived,
+    seq: u64,
+    tokens: u32,
+    passed: Option<Instant>,
+    saved: Instant,
+}
+
+impl<'a> Flow<'a> {
+    fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
+        Self {
+            call,
+            report,
+            waiting: Vec::new(),
+            unsaved: Arrived::default(),
+            seq: 0,
+            tokens: 0,
+            passed: None,
+            saved: Instant::now(),
+        }
+    }
+
+    /// Takes what came; false stops the call.
+    fn take(&mut self, delta: Delta) -> bool {
+        self.unsaved.add(&delta);
+        if delta != Delta::Tick {
+            merge(&mut self.waiting, delta);
+        }
+        if self.passed.is_none_or(|at| at.elapsed() >= PASS_ON) {
+            self.pass_on();
+        }
+        if self.saved.elapsed() >= SAVE || self.unsaved.text.len() >= SAVE_BYTES {
+            self.save();
+        }
+        !self.call.cancel.load(Ordering::Relaxed)
+    }
+
+    fn pass_on(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        for delta in &self.waiting {
+            if let Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } = delta {
+                self.tokens += self.call.counter.count(self.call.encoding, text);
+            }
+        }
+        let deltas = std::mem::take(&mut self.waiting);
+        (self.report)(Report::Deltas { run: self.call.run, deltas, tokens: self.tokens });
+        self.passed = Some(Instant::now());
+    }
+
+    fn save(&mut self) {
+        self.saved = Instant::now();
+        if self.unsaved.is_empty() {
+            return;
+        }
+        let piece = std::mem::take(&mut self.unsaved);
+        if let Ok(body) = serde_json::to_vec(&piece) {
+            self.call.store.post(vec![Write::PutChunk { run: self.call.run, seq: self.seq, body }]);
+            self.seq += 1;
+        }
+    }
+}
+
+/// Joins neighbouring pieces of one kind.
+fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
+    match (waiting.last_mut(), delta) {
+        (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {
+            text.push_str(&more);
+        }
+        (_, delta) => waiting.push(delta),
+    }
+}
+
+/// Puts saved pieces of a stream together again.
+pub(super) fn restore(chunks: &[Vec<u8>]) -> Arrived {
+    let mut whole = Arrived::default();
+    for piece in chunks.iter().filter_map(|chunk| serde_json::from_slice::<Arrived>(chunk).ok()) {
+        whole.text.push_str(&piece.text);
+        whole.reasoning.push_str(&piece.reasoning);
+        for PartialCall { index, id, name, args } in piece.calls {
+            whole.add(&Delta::Call { index, id: Some(id), name: Some(name), args });
+        }
+    }
+    whole
+}
+
+/// An episode's thread: the calls one after the other.
+pub(super) struct Tools {
+    pub(super) run: RunId,
+    pub(super) calls: Vec<(usize, String, String)>,
+    pub(super) tools: Option<Arc<dyn RunTools>>,
+    pub(super) cancel: Arc<AtomicBool>,
+}
+
+impl Tools {
+    /// Starts it.
+    pub(super) fn start(self, report: impl Fn(Report) + Send + 'static) {
+        let work = move || {
+            for (index, name, args) in &self.calls {
+                report(Report::ToolBegan { run: self.run, index: *index });
+                let began = Instant::now();
+                let output = self.one(name, args);
+                let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                report(Report::ToolEnded { run: self.run, index: *index, output, millis });
+            }
+        };
+        let _ = std::thread::Builder::new().name("pleach-tools".into()).spawn(work);
+    }
+
+    fn one(&self, name: &str, args: &str) -> ToolOutput {
+        let said = |status, body: String| ToolOutput { status, full_bytes: body.len() as u64, body };
+        if self.cancel.load(Ordering::Relaxed) {
+            return said(ToolStatus::Cancelled, "[cancelled]".into());
+        }
+        let Some(tools) = &self.tools else {
+            return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
+        };
+        if serde_json::from_str::<serde_json::Value>(if args.trim().is_empty() { "{}" } else { args }).is_err() {
+            return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
+        }
+        let running = std::panic::AssertUnwindSafe(|| tools.run(name, args, &|| self.cancel.load(Ordering::Relaxed)));
+        std::panic::catch_unwind(running)
+            .unwrap_or_else(|_| said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into()))
+    }
+}
+
+/// The first line of a result, for lists.
+pub(super) fn preview(body: &str) -> String {
+    NodeHead::preview_of(body.lines().next().unwrap_or_default())
+}

@@ -1,0 +1,206 @@
+//! Undo and redo: carries the inverse of an operation's changes out, where the present still is what the operation left.
+//! Not for: making operations (`acts`).
+
+use super::api::{Answer, Event};
+use super::core::Core;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::ids::BranchId;
+use crate::domain::mark::Mark;
+use crate::domain::op::{Change, Operation};
+use crate::store::types::Write;
+
+impl Core {
+    /// Undoes the newest operation of the session that is not undone.
+    pub(super) fn undo(&mut self) -> Result<Answer, Failure> {
+        let ops = self.store.ops(self.session()?.card.id)?;
+        let Some(op) = ops.into_iter().rev().find(|op| !op.undone) else {
+            return Ok(Answer::Done("There is nothing to undo.".into()));
+        };
+        let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
+        self.carry_out(&op, back, true)?;
+        Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
+    }
+
+    /// Does the oldest undone operation again.
+    pub(super) fn redo(&mut self) -> Result<Answer, Failure> {
+        let ops = self.store.ops(self.session()?.card.id)?;
+        let Some(op) = ops.into_iter().find(|op| op.undone) else {
+            return Ok(Answer::Done("There is nothing to do again.".into()));
+        };
+        let changes = op.changes.clone();
+        self.carry_out(&op, changes, false)?;
+        Ok(Answer::Done(format!("Done again: {}.", op.what)))
+    }
+
+    fn carry_out(&mut self, op: &Operation, changes: Vec<Change>, undone: bool) -> Result<(), Failure> {
+        for change in &changes {
+            self.must_still_be(change, undone)?;
+        }
+        let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
+        writes.push(Write::SetUndone { seq: op.seq, undone });
+        self.store.write(writes)?;
+        for change in &changes {
+            self.apply(change, !undone);
+        }
+        Ok(())
+    }
+
+    /// The present must be what the change goes out from.
+    fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
+        let stands = match change {
+            Change::Mark { branch, target, before, .. } => {
+                let now = self.branch(*branch)?.marks.into_iter().find(|mark| mark.target == *target);
+                now.map(|mark| mark.kind) == before.as_ref().map(|mark| mark.kind)
+            }
+            Change::Head { branch, before, .. } => {
+                !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
+            }
+            Change::Name { branch, before, .. } => self.branch(*branch)?.name == *before,
+            Change::Archived { branch, before, .. } => self.branch(*branch)?.archived == *before,
+            Change::Forked { branch } => self.branch(*branch)?.archived != undoing && !self.live.contains_key(branch),
+            Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
+            Change::Title { before, .. } => self.session()?.card.title == *before,
+            Change::State { .. } => true,
+        };
+        if stands {
+            return Ok(());
+        }
+        Err(Failure::new(FailureKind::Stale, "That has been changed since, so it cannot simply be taken back.")
+            .kept("Nothing was changed.")
+            .todo("Change it by hand."))
+    }
+
+    fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
+        match change {
+            Change::Mark { branch, target, after, .. } => {
+                let there = self.branch(*branch).ok();
+                let there = there.and_then(|b| b.marks.into_iter().find(|mark| mark.target == *target));
+                let expect = there.as_ref().map(|mark| mark.revision);
+                vec![Write::PutMark { branch: *branch, target: *target, expect, mark: newer(after.as_deref(), expect) }]
+            }
+            Change::Head { branch, before, after } => {
+                vec![Write::MoveHead { branch: *branch, expect: *before, head: *after }]
+            }
+            Change::Name { branch, after, .. } => vec![Write::Name { branch: *branch, name: after.clone() }],
+            Change::Archived { branch, after, .. } => vec![Write::Archive { branch: *branch, archived: *after }],
+            Change::Forked { branch } => vec![Write::Archive { branch: *branch, archived: undoing }],
+            Change::Overrides { branch, after, .. } => {
+                vec![Write::SetOverrides { branch: *branch, overrides: after.clone() }]
+            }
+            Change::Title { after, .. } => {
+                let session = self.session().map(|session| session.card.id);
+                session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
+            }
+            Change::State { branch, before, after } => {
+                let Ok(session) = self.session_of(*branch) else { return Vec::new() };
+                let states = session.states.iter().filter_map(|state| {
+                    let withdrawn = (Some(state.version) == *before).then_some(true);
+                    let back = (Some(state.version) == *after).then_some(false);
+                    let withdrawn = withdrawn.or(back)?;
+                    Some(crate::domain::branch::StateVersion { withdrawn, ..state.clone() })
+                });
+                states.map(|version| Write::PutState { session: session.card.id, version }).collect()
+            }
+        }
+    }
+
+    /// Puts a change into memory and on the screen. `forward` tells a fork from its undoing.
+    pub(super) fn apply(&mut self, change: &Change, forward: bool) {
+        let (Change::Mark { branch: id, .. }
+        | Change::Head { branch: id, .. }
+        | Change::Name { branch: id, .. }
+        | Change::Archived { branch: id, .. }
+        | Change::Forked { branch: id }
+        | Change::Overrides { branch: id, .. }
+        | Change::State { branch: id, .. }) = change
+        else {
+            return self.apply_title(change);
+        };
+        let id = *id;
+        match change {
+            Change::Mark { target, after, .. } => self.with_branch(id, |branch| {
+                let expect = branch.marks.iter().find(|mark| mark.target == *target).map(|mark| mark.revision);
+                branch.marks.retain(|mark| mark.target != *target);
+                branch.marks.extend(newer(after.as_deref(), expect));
+            }),
+            Change::Head { after, .. } => self.with_branch(id, |branch| {
+                branch.head = *after;
+                branch.seq += 1;
+            }),
+            Change::Name { after, .. } => self.with_branch(id, |branch| branch.name.clone_from(after)),
+            Change::Archived { after, .. } => self.with_branch(id, |branch| branch.archived = *after),
+            Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
+            Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
+            Change::State { before, after, .. } => self.swap_states(id, *before, *after),
+            Change::Title { .. } => {}
+        }
+        self.leave_archived(id);
+        self.show_branch(id);
+    }
+
+    fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut crate::domain::branch::Branch)) {
+        if let Ok(session) = self.session_mut(id)
+            && let Some(branch) = session.branch_mut(id)
+        {
+            change(branch);
+        }
+    }
+
+    fn swap_states(&mut self, id: BranchId, before: Option<u32>, after: Option<u32>) {
+        if let Ok(session) = self.session_mut(id) {
+            for state in &mut session.states {
+                state.withdrawn = match state.version {
+                    version if Some(version) == before => true,
+                    version if Some(version) == after => false,
+                    _ => state.withdrawn,
+                };
+            }
+            session.refresh_states();
+        }
+        if let Ok(branch) = self.branch(id) {
+            self.say(Event::State { branch: id, version: branch.state, missing: false });
+        }
+    }
+
+    /// Standing on a branch that was put away: stand on its parent, or on any open one.
+    fn leave_archived(&mut self, id: BranchId) {
+        let Ok(session) = self.session_mut(id) else { return };
+        let Ok(branch) = session.branch(id) else { return };
+        if session.current != id || !branch.archived {
+            return;
+        }
+        let open = |wanted: &crate::domain::branch::Branch| !wanted.archived;
+        let parent = branch.parent.and_then(|p| session.branches.iter().find(|b| b.id == p && open(b)));
+        let next = parent.or_else(|| session.branches.iter().find(|b| open(b))).map(|b| b.id);
+        if let Some(next) = next {
+            session.current = next;
+            let _ = self.store.write(vec![Write::UseBranch(next)]);
+            self.show_branch(next);
+        }
+    }
+
+    fn apply_title(&mut self, change: &Change) {
+        let Change::Title { after, .. } = change else { return };
+        let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
+        session.card.title.clone_from(after);
+        let card = session.card.clone();
+        self.say(Event::Card(card));
+    }
+}
+
+fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {
+    mark.map(|mark| Mark { revision: than.unwrap_or(0).max(mark.revision) + 1, ..mark.clone() })
+}
+
+fn inverse(change: &Change) -> Change {
+    match change.clone() {
+        Change::Mark { branch, target, before, after } => Change::Mark { branch, target, before: after, after: before },
+        Change::Head { branch, before, after } => Change::Head { branch, before: after, after: before },
+        Change::Name { branch, before, after } => Change::Name { branch, before: after, after: before },
+        Change::Archived { branch, before, after } => Change::Archived { branch, before: after, after: before },
+        Change::Overrides { branch, before, after } => Change::Overrides { branch, before: after, after: before },
+        Change::Title { before, after } => Change::Title { before: after, after: before },
+        Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
+        forked @ Change::Forked { .. } => forked,
+    }
+}
