@@ -22,7 +22,8 @@ impl Core {
             return;
         }
         let open = self.store.open_runs().unwrap_or_default();
-        for run in open.into_iter().filter(|run| !self.store.owner_alive(&run.owner)) {
+        let dead: Vec<OpenRun> = open.into_iter().filter(|run| !self.store.owner_alive(&run.owner)).collect();
+        for run in dead {
             match self.recover_run(&run) {
                 Ok(sentence) => self.recovered.push(sentence),
                 Err(failure) => self.recovered.push(format!("A call could not be recovered: {failure}")),
