@@ -127,7 +127,7 @@ impl Fault {
         } else if about("stream_options") && refused {
             Some(Quirk::NoStreamOptions)
         } else if (about("max_tokens") || about("max_completion_tokens")) && refused {
-            self.limit_quirk(text)
+            Some(self.limit_quirk(text))
         } else if about("temperature") && (refused || has("only the default")) {
             Some(Quirk::NoTemperature)
         } else if refused
@@ -148,14 +148,14 @@ impl Fault {
     }
 
     /// The complaint is about the name that it says first; the other is what it wants.
-    fn limit_quirk(&self, text: &str) -> Option<Quirk> {
+    fn limit_quirk(&self, text: &str) -> Quirk {
         let (short, long) = (text.find("max_tokens"), text.find("max_completion_tokens"));
         let about_short = match self.param.as_str() {
             "max_tokens" => true,
             "max_completion_tokens" => false,
             _ => short.is_some_and(|short| long.is_none_or(|long| short < long)),
         };
-        Some(if about_short { Quirk::MaxCompletionTokens } else { Quirk::MaxTokens })
+        if about_short { Quirk::MaxCompletionTokens } else { Quirk::MaxTokens }
     }
 }
 

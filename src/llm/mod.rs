@@ -92,12 +92,10 @@ pub fn provider(
 
 /// The first `limit` characters, with an ellipsis where something was left off.
 pub(crate) fn clip(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        None => text.to_owned(),
-        Some(_) => {
-            let mut kept: String = text.chars().take(limit.saturating_sub(1)).collect();
-            kept.push('…');
-            kept
-        }
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
     }
+    let mut kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
 }

@@ -21,17 +21,18 @@ const MOST: usize = 5_000;
 
 /// The models of a profile's server, in its order. A window that it does not tell is the profile's, or 0 (`assumed`).
 pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<Vec<ModelInfo>, ProviderError> {
-    let endpoint = Endpoint::new(profile, key).map_err(unusable)?;
+    let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
     let items = items(&answer);
     let mut models: Vec<ModelInfo> = items.iter().take(MOST).filter_map(|item| read_model(item, profile)).collect();
     let llama = items.iter().any(|item| item.get("owned_by").and_then(Value::as_str) == Some("llamacpp"));
-    if (llama || models.len() == 1) && models.iter().any(|model| model.source != "server") {
-        if let Some(window) = runtime()?.block_on(llama_window(&endpoint, timeout)) {
-            for model in &mut models {
-                model.context_window = window;
-                "server".clone_into(&mut model.source);
-            }
+    if (llama || models.len() == 1)
+        && models.iter().any(|model| model.source != "server")
+        && let Some(window) = runtime()?.block_on(llama_window(&endpoint, timeout))
+    {
+        for model in &mut models {
+            model.context_window = window;
+            "server".clone_into(&mut model.source);
         }
     }
     Ok(models)
@@ -39,12 +40,12 @@ pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) ->
 
 /// Whether a server is there: how many models it has.
 pub fn probe(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<usize, ProviderError> {
-    let endpoint = Endpoint::new(profile, key).map_err(unusable)?;
+    let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
     Ok(items(&answer).len())
 }
 
-fn unusable(error: LlmError) -> ProviderError {
+fn unusable(error: &LlmError) -> ProviderError {
     problem(Kind::Connect, error.to_string())
 }
 

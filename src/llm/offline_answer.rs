@@ -36,7 +36,8 @@ pub(super) fn answer(body: &Body) -> Answer {
     }
     let mut text = intro(body);
     for why in refused {
-        text.push_str(&format!("\n\n{why}"));
+        text.push_str("\n\n");
+        text.push_str(&why);
     }
     if results.is_empty() {
         quote_context(body, &mut text);
@@ -77,7 +78,7 @@ fn quote_context(body: &Body, text: &mut String) {
     }
     text.push_str("\n\nWhat came before and shares most words with it:");
     for passage in found {
-        text.push_str(&format!("\n\nFrom message {} ({}):\n\n{}", passage.at + 1, passage.role, quote(passage.text)));
+        text.push_str(&passage.shown());
     }
 }
 
@@ -86,6 +87,12 @@ struct Passage<'a> {
     role: &'a str,
     text: &'a str,
     score: f64,
+}
+
+impl Passage<'_> {
+    fn shown(&self) -> String {
+        format!("\n\nFrom message {} ({}):\n\n{}", self.at + 1, self.role, quote(self.text))
+    }
 }
 
 /// The earlier paragraphs that share most with the question; a word counts the more the fewer paragraphs have it.

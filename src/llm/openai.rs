@@ -201,9 +201,10 @@ impl OpenAi {
         let mut stopped = !sink(Delta::Accepted);
         let (mut events, mut event_at) = (0, Instant::now());
         while !stopped && !reading.over() {
-            let limit = match reading.finished() {
-                true => self.timing.after_finish.saturating_sub(event_at.elapsed()),
-                false => self.timing.idle,
+            let limit = if reading.finished() {
+                self.timing.after_finish.saturating_sub(event_at.elapsed())
+            } else {
+                self.timing.idle
             };
             match self.patiently(response.chunk(), limit, sink).await {
                 Waited::Stopped => stopped = true,
@@ -316,4 +317,16 @@ fn unknown_host(what: &str) -> bool {
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_mend_in_a_second() {
+        assert!(unknown_host("no connection to h: dns error: failed to lookup address information"));
+        assert!(unknown_host("invalid peer certificate: UnknownIssuer"));
+        assert!(!unknown_host("tcp connect error: Connection refused (os error 111)"));
+    }
 }

@@ -34,12 +34,12 @@ fn first_piece(text: &str) -> usize {
     let mut border = 0;
     let mut line_end = None;
     for (at, c) in text.char_indices() {
-        if !c.is_whitespace() {
-            if let Some(cut) = line_end.take().filter(|cut| *cut < at || c != '/') {
-                border = cut;
-                if ends_group(&text.as_bytes()[..cut]) || cut >= SOFT {
-                    return cut;
-                }
+        if !c.is_whitespace()
+            && let Some(cut) = line_end.take().filter(|cut| *cut < at || c != '/')
+        {
+            border = cut;
+            if ends_group(&text.as_bytes()[..cut]) || cut >= SOFT {
+                return cut;
             }
         }
         if before.is_some_and(|before| is_border(before, c)) {

@@ -196,7 +196,7 @@ fn pause(mut left: Duration, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
 }
 
 impl Line {
-    fn ended(&self, outcome: Outcome) -> Outcome {
+    fn ended(&self, mut outcome: Outcome) -> Outcome {
         let (end, finish) = match self.end {
             End::Complete => (CallEnd::Complete, Some("stop")),
             End::Truncated => (CallEnd::Truncated, None),
@@ -204,9 +204,10 @@ impl Line {
             End::Cancelled => (CallEnd::Cancelled, None),
         };
         let why = self.error.clone().unwrap_or_else(|| "the recorded call failed".to_owned());
-        let error = (self.end == End::Errored).then(|| problem(Kind::Server, why));
-        let finish_reason = self.finish.clone().or(finish.map(str::to_owned));
-        Outcome { end, finish_reason, error, ..outcome }
+        outcome.end = end;
+        outcome.error = (self.end == End::Errored).then(|| problem(Kind::Server, why));
+        outcome.finish_reason = self.finish.clone().or(finish.map(str::to_owned));
+        outcome
     }
 }
 

@@ -7,6 +7,8 @@
 
 /// Bytes of data that one event may have; what is beyond is dropped and the event says so.
 pub const MAX_EVENT: usize = 16 * 1024 * 1024;
+/// Bytes of a line that are kept: enough that a longer one always has too much data.
+const MAX_LINE: usize = MAX_EVENT + 64;
 
 /// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,7 +25,6 @@ pub struct Event {
 #[derive(Default)]
 pub struct Decoder {
     line: Vec<u8>,
-    line_cut: bool,
     event: Event,
     has_data: bool,
     past_bom: bool,
@@ -78,10 +79,8 @@ impl Decoder {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        let room = MAX_EVENT.saturating_sub(self.line.len());
-        let kept = &bytes[..bytes.len().min(room)];
-        self.line_cut |= kept.len() < bytes.len();
-        self.line.extend_from_slice(kept);
+        let room = MAX_LINE.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.work += bytes.len() as u64 + 1;
     }
 
@@ -96,7 +95,6 @@ impl Decoder {
             self.field(&String::from_utf8_lossy(raw));
             None
         };
-        self.line_cut = false;
         self.line = line;
         self.line.clear();
         self.line.shrink_to(64 * 1024);
@@ -122,7 +120,7 @@ impl Decoder {
         while !value.is_char_boundary(end) {
             end -= 1;
         }
-        self.event.cut |= self.line_cut || end < value.len();
+        self.event.cut |= end < value.len();
         self.event.data.push_str(&value[..end]);
         self.work += end as u64;
     }

@@ -75,7 +75,9 @@ impl Reading {
         match &mut self.shape {
             Shape::Events(decoder) => {
                 let events = decoder.feed(bytes);
-                events.into_iter().for_each(|event| self.event(&event));
+                for event in events {
+                    self.event(&event);
+                }
             }
             Shape::Json(kept) => {
                 let room = MAX_EVENT.saturating_sub(kept.len());

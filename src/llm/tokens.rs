@@ -165,7 +165,7 @@ mod tests {
         let counter = Tokenizers::new();
         for text in &corpus {
             for encoding in BOTH {
-                assert_eq!(counter.count(encoding, text), whole(encoding, text), "{:.60}", text);
+                assert_eq!(counter.count(encoding, text), whole(encoding, text), "{text:.60}");
             }
         }
     }

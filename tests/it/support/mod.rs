@@ -1,3 +1,3 @@
 //! What the integration tests share.
 
-pub mod server;
+pub(crate) mod server;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// One thing that the server does.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Sends bytes at once.
     Send(Vec<u8>),
     /// Sends bytes in pieces of so many.
@@ -30,26 +30,26 @@ pub enum Step {
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// `POST`, `GET`, …
-    pub method: String,
+    pub(crate) method: String,
     /// Path and query.
-    pub path: String,
+    pub(crate) path: String,
     /// Names (in lower case) and values.
-    pub headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The body's bytes.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
     /// The first header of that (lower-case) name.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// A running server. Its threads end with the test's process.
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
     release: Sender<()>,
@@ -58,7 +58,7 @@ pub struct Server {
 
 impl Server {
     /// Starts a server on a free port.
-    pub fn start(scripts: Vec<Vec<Step>>) -> Self {
+    pub(crate) fn start(scripts: Vec<Vec<Step>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -77,22 +77,22 @@ impl Server {
     }
 
     /// The `base_url` of a profile.
-    pub fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
     /// Lets one `Stall` go on.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.release.send(()).unwrap();
     }
 
     /// Whether a client went away in a `Stall` or a `Hang`, waiting for it up to five seconds.
-    pub fn saw_client_leave(&self) -> bool {
+    pub(crate) fn saw_client_leave(&self) -> bool {
         self.gone.recv_timeout(Duration::from_secs(5)).is_ok()
     }
 }
@@ -192,37 +192,34 @@ fn read_request(stream: &mut TcpStream) -> Option<Request> {
 }
 
 /// The head of an answer without a length: its body ends when the connection does.
-pub fn head(status: u16, headers: &[(&str, &str)]) -> Step {
-    let mut text = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n");
-    for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
-    }
-    Step::Send(format!("{text}\r\n").into_bytes())
+pub(crate) fn head(status: u16, headers: &[(&str, &str)]) -> Step {
+    let lines: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+    Step::Send(format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{lines}\r\n").into_bytes())
 }
 
 /// The head of an event stream.
-pub fn stream() -> Step {
+pub(crate) fn stream() -> Step {
     head(200, &[("content-type", "text/event-stream")])
 }
 
 /// A whole answer with a JSON body.
-pub fn json(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Step> {
+pub(crate) fn json(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Step> {
     let mut all = vec![("content-type", "application/json")];
     all.extend_from_slice(headers);
     vec![head(status, &all), send(body)]
 }
 
 /// Sends a text.
-pub fn send(text: &str) -> Step {
+pub(crate) fn send(text: &str) -> Step {
     Step::Send(text.as_bytes().to_vec())
 }
 
 /// An event with words of an answer.
-pub fn words(text: &str) -> Step {
+pub(crate) fn words(text: &str) -> Step {
     send(&format!("data: {}\n\n", serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}}]})))
 }
 
 /// The events of a proper end.
-pub fn end() -> Step {
+pub(crate) fn end() -> Step {
     send("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 }
