@@ -58,7 +58,9 @@ impl Chunks {
             }
             self.choice(choice, &mut out);
         }
-        let reported = [value.get("usage"), value.pointer("/x_groq/usage")].into_iter().flatten();
+        let reported = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")]
+            .into_iter()
+            .flatten();
         for usage in reported {
             self.used(usage, &mut out);
         }

@@ -77,7 +77,10 @@ impl Fault {
         let status = status.filter(|status| *status != 200).or(named);
         let text = [&self.message, &self.kind, &self.code].map(|part| part.to_lowercase()).join(" \n");
         let kind = self.kind_of(status.unwrap_or_default(), &text);
-        ProviderError { hint: hint(&kind).to_owned(), what: self.sentence(status), kind, status }
+        // A path that is unknown there says more of base_url than of the request.
+        let lost = kind == Kind::Refused && matches!(status, Some(404 | 405));
+        let hint = hint(if lost { &Kind::Protocol } else { &kind }).to_owned();
+        ProviderError { hint, what: self.sentence(status), kind, status }
     }
 
     fn sentence(&self, status: Option<u16>) -> String {
@@ -358,6 +361,13 @@ mod tests {
             kind(404, r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#),
             Kind::Body(Quirk::NoTools)
         );
+    }
+
+    #[test]
+    fn an_unknown_path_hints_at_the_address() {
+        let error =
+            Fault::in_body("{\"error\":{\"message\":\"Invalid URL (POST /chat/completions)\"}}").sort(Some(404));
+        assert!(error.kind == Kind::Refused && error.hint.contains("/v1"), "{error:?}");
     }
 
     #[test]

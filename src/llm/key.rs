@@ -37,7 +37,8 @@ pub fn resolve_within(
     if profile.needs_key { Err(missing(profile)) } else { Ok(None) }
 }
 
-fn missing(profile: &Profile) -> LlmError {
+/// The error that says where a key was looked for.
+pub(super) fn missing(profile: &Profile) -> LlmError {
     let looked = match profile.api_key_env.trim() {
         "" => "the profile names neither api_key_env nor api_key_cmd".to_owned(),
         name => format!("the environment variable {name} is not set"),

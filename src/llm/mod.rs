@@ -83,6 +83,10 @@ pub fn provider(
     key: Option<SecretString>,
     tokens: Arc<dyn CountTokens>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
+    let keyless = profile.backend == Backend::Openai && profile.needs_key && key.is_none();
+    if keyless {
+        return Err(key::missing(profile));
+    }
     Ok(match profile.backend {
         Backend::Openai => Arc::new(openai::OpenAi::new(profile, key)?),
         Backend::Offline => Arc::new(offline::Offline::new(tokens)),
@@ -98,4 +102,28 @@ pub(crate) fn clip(text: &str, limit: usize) -> String {
     let mut kept: String = text.chars().take(limit.saturating_sub(1)).collect();
     kept.push('…');
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(profile: &Profile) -> Result<(), LlmError> {
+        provider(profile, None, Arc::new(tokens::Tokenizers::new())).map(|_| ())
+    }
+
+    #[test]
+    fn profiles_choose_their_model() {
+        let of = |backend| Profile { backend, base_url: "http://127.0.0.1:9/v1".into(), ..Profile::default() };
+        assert!(made(&of(Backend::Openai)).is_ok() && made(&of(Backend::Offline)).is_ok());
+        assert!(matches!(made(&of(Backend::Scripted)), Err(LlmError::Recording { .. })));
+        assert!(matches!(made(&Profile::default()), Err(LlmError::Address { .. })));
+        let keyless = Profile { needs_key: true, ..of(Backend::Openai) };
+        assert!(matches!(made(&keyless), Err(LlmError::NoKey { .. })));
+    }
+
+    #[test]
+    fn clips_by_characters() {
+        assert_eq!((clip("日本語", 3).as_str(), clip("日本語", 2).as_str()), ("日本語", "日…"));
+    }
 }

@@ -22,6 +22,9 @@ use tokio::time::{Instant, sleep_until};
 /// Bytes of an error's body that are read.
 const ERROR_BODY: usize = 64 * 1024;
 
+/// Bytes of an answer that are read; what came by then is kept.
+const ANSWER: usize = 64 * 1024 * 1024;
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -199,7 +202,7 @@ impl OpenAi {
     async fn read(&self, run: RunId, mut response: Response, mut clock: Clock, sink: &mut Sink<'_>) -> Outcome {
         let mut reading = Reading::new(run);
         let mut stopped = !sink(Delta::Accepted);
-        let (mut events, mut event_at) = (0, Instant::now());
+        let (mut events, mut event_at, mut room) = (0, Instant::now(), ANSWER);
         while !stopped && !reading.over() {
             let limit = if reading.finished() {
                 self.timing.after_finish.saturating_sub(event_at.elapsed())
@@ -212,6 +215,10 @@ impl OpenAi {
                 Waited::Late => reading.fail(self.idle()),
                 Waited::Ready(Ok(Some(bytes))) => {
                     reading.feed(&bytes);
+                    room = room.saturating_sub(bytes.len());
+                    if room == 0 {
+                        reading.fail(problem(Kind::Protocol, "the answer is longer than 64 MB; the rest was not read"));
+                    }
                     if reading.events() > events {
                         (events, event_at) = (reading.events(), Instant::now());
                         clock.first.get_or_insert(event_at);

@@ -150,6 +150,9 @@ impl Reading {
         let (end, error) = match (self.error, self.done || self.finish.is_some()) {
             (Some(error), _) if error.kind == Kind::Connect && self.any => (CallEnd::Truncated, Some(error)),
             (Some(error), _) => (CallEnd::Errored, Some(error)),
+            (None, true) if self.finish.as_deref() == Some("error") => {
+                (CallEnd::Errored, Some(problem(Kind::Server, "the server ended the answer with an error")))
+            }
             (None, true) if limited => (CallEnd::Truncated, None),
             (None, true) if self.any => (CallEnd::Complete, None),
             (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref(), self.garbage.as_deref()))),
@@ -166,6 +169,10 @@ impl Reading {
             return;
         }
         self.events += 1;
+        if event.cut {
+            self.fail(problem(Kind::Protocol, "the server sent a single event of more than 16 MB"));
+            return;
+        }
         if data == "[DONE]" {
             self.done = true;
             return;
@@ -292,6 +299,7 @@ mod tests {
         let length = finish.replace("stop", "length");
         assert_eq!(end_of(&format!("{HI}{finish}")), (CallEnd::Complete, None));
         assert_eq!(end_of(&format!("{HI}data: [DONE]")), (CallEnd::Complete, None));
+        assert_eq!(end_of(&format!("{HI}{}", finish.replace("stop", "error"))), (CallEnd::Errored, Some(Kind::Server)));
         assert_eq!(end_of(&format!("{HI}{length}data: [DONE]\n\n")), (CallEnd::Truncated, None));
         assert_eq!(end_of(HI), (CallEnd::Truncated, Some(Kind::Protocol)));
         assert_eq!(end_of(""), (CallEnd::Errored, Some(Kind::Protocol)));

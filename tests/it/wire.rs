@@ -220,6 +220,15 @@ fn a_reset_keeps_what_came() {
 }
 
 #[test]
+fn a_connection_that_breaks_after_the_post_is_not_tried_again() {
+    for step in [Step::Reset, Step::Close] {
+        let (call, requests) = scripted(vec![vec![step]]);
+        assert_eq!((call.outcome.end, kind(&call)), (CallEnd::Errored, Some(Kind::Connect)));
+        assert_eq!((requests.len(), call.outcome.attempts), (1, 1), "it may have been taken");
+    }
+}
+
+#[test]
 fn a_cut_chunked_body_is_truncated() {
     let head = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
     let event = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n";
