@@ -89,7 +89,7 @@ fn is_punctuation(c: char) -> bool {
 fn ends_group(upto: &[u8]) -> bool {
     let tail = &upto[upto.len().saturating_sub(24)..];
     let hash = tail.iter().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    (hash >> 16).is_multiple_of(8)
+    (hash >> 16).is_multiple_of(32)
 }
 
 #[cfg(test)]

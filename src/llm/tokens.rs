@@ -161,6 +161,9 @@ mod tests {
             "他们说，今天的会议很重要。我们需要讨论三个问题：预算、时间和人员（包括新来的同事）。".repeat(60);
         chinese.push_str("\nEnd of it; it's \"done\", isn't it?\r\n\r\n   x = 1 // why\n//// four\n\n\n\tindented\n");
         corpus.push(chinese);
+        let one_line = |text: &String| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let long: Vec<String> = corpus.iter().map(one_line).collect();
+        corpus.extend(long);
         assert!(corpus.len() > 20);
         let counter = Tokenizers::new();
         for text in &corpus {
