@@ -1,1 +1,129 @@
 //! Models: OpenAI-compatible servers, the offline model, recordings, and token counting.
+//! Not for: what a request says (`context::render`) or when one is made (`engine`).
+//!
+//! A request is bytes that were made elsewhere and are posted unchanged; what comes back is read by our own tolerant
+//! decoder (`sse`, `chunk`, `stream`), because the packages at hand lose text, hide broken streams or panic.
+
+pub mod chunk;
+pub mod fault;
+pub mod key;
+pub mod models;
+pub mod offline;
+pub mod openai;
+pub mod retry;
+pub mod scripted;
+pub mod sse;
+pub mod stream;
+pub mod tokens;
+
+mod http;
+mod offline_answer;
+mod offline_body;
+mod pieces;
+
+pub use http::init;
+
+use crate::domain::model::{Backend, Profile};
+use crate::domain::provider::Provider;
+use crate::domain::tokens::CountTokens;
+use secrecy::SecretString;
+use std::sync::Arc;
+
+/// Why a model cannot be asked at all. Never holds a key.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// A key is needed and none was found.
+    #[error("the profile {profile} needs a key, and there is none: {looked}")]
+    NoKey {
+        /// The profile.
+        profile: String,
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// The command that gives the key failed.
+    #[error("the key command of the profile {profile} failed: {why}")]
+    KeyCommand {
+        /// The profile.
+        profile: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The base address cannot be used.
+    #[error("the base_url of the profile {profile} is no address of a server: {why}")]
+    Address {
+        /// The profile.
+        profile: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A header (or the key, which becomes one) has characters that no header can carry.
+    #[error("the header {name} of the profile {profile} has characters that cannot be sent")]
+    Header {
+        /// The profile.
+        profile: String,
+        /// The header's name.
+        name: String,
+    },
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client cannot be started: {0}")]
+    Client(String),
+    /// A recording cannot be read.
+    #[error("the recording {path} cannot be read: {why}")]
+    Recording {
+        /// Its path.
+        path: String,
+        /// What went wrong, with the line where it is about one.
+        why: String,
+    },
+}
+
+/// The model behind a profile.
+pub fn provider(
+    profile: &Profile,
+    key: Option<SecretString>,
+    tokens: Arc<dyn CountTokens>,
+) -> Result<Arc<dyn Provider>, LlmError> {
+    let keyless = profile.backend == Backend::Openai && profile.needs_key && key.is_none();
+    if keyless {
+        return Err(key::missing(profile));
+    }
+    Ok(match profile.backend {
+        Backend::Openai => Arc::new(openai::OpenAi::new(profile, key)?),
+        Backend::Offline => Arc::new(offline::Offline::new(tokens)),
+        Backend::Scripted => Arc::new(scripted::Scripted::open(&profile.recording)?),
+    })
+}
+
+/// The first `limit` characters, with an ellipsis where something was left off.
+pub(crate) fn clip(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(profile: &Profile) -> Result<(), LlmError> {
+        provider(profile, None, Arc::new(tokens::Tokenizers::new())).map(|_| ())
+    }
+
+    #[test]
+    fn profiles_choose_their_model() {
+        let of = |backend| Profile { backend, base_url: "http://127.0.0.1:9/v1".into(), ..Profile::default() };
+        assert!(made(&of(Backend::Openai)).is_ok() && made(&of(Backend::Offline)).is_ok());
+        assert!(matches!(made(&of(Backend::Scripted)), Err(LlmError::Recording { .. })));
+        assert!(matches!(made(&Profile::default()), Err(LlmError::Address { .. })));
+        let keyless = Profile { needs_key: true, ..of(Backend::Openai) };
+        assert!(matches!(made(&keyless), Err(LlmError::NoKey { .. })));
+    }
+
+    #[test]
+    fn clips_by_characters() {
+        assert_eq!((clip("日本語", 3).as_str(), clip("日本語", 2).as_str()), ("日本語", "日…"));
+    }
+}

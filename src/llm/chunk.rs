@@ -1,0 +1,437 @@
+//! Reading `chat.completion.chunk` objects (and whole `chat.completion` objects) as servers really write them: nearly
+//! everything may be missing, null or of another type, and none of that is an error.
+//! Not for: taking events out of bytes (`sse`) or deciding how a call ended (`stream`).
+
+use super::fault::Fault;
+use crate::domain::ids::RunId;
+use crate::domain::provider::Delta;
+use crate::domain::usage::Usage;
+use serde_json::Value;
+
+/// What one object said.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Said {
+    /// Something for the receiver.
+    Delta(Delta),
+    /// The finish reason, verbatim.
+    Finish(String),
+    /// The server reports an error.
+    Fault(Fault),
+}
+
+/// Reads the objects of one answer; remembers which pieces belong to which tool call.
+pub struct Chunks {
+    run: RunId,
+    calls: Vec<Slot>,
+    usage: Usage,
+}
+
+struct Slot {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    begun: bool,
+}
+
+impl Chunks {
+    /// A reader for the answer of one run (its id seeds the ids of calls that have none).
+    #[must_use]
+    pub fn new(run: RunId) -> Self {
+        Self { run, calls: Vec::new(), usage: Usage::default() }
+    }
+
+    /// What the server said that it used, so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Reads one object.
+    pub fn read(&mut self, value: &Value) -> Vec<Said> {
+        let mut out = Vec::new();
+        if let Some(fault) = Fault::in_stream(value) {
+            out.push(Said::Fault(fault));
+        }
+        if let Some(choice) = first_choice(value) {
+            if let Some(fault) = Fault::in_stream(choice) {
+                out.push(Said::Fault(fault));
+            }
+            self.choice(choice, &mut out);
+        }
+        let reported = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")]
+            .into_iter()
+            .flatten();
+        for usage in reported {
+            self.used(usage, &mut out);
+        }
+        out
+    }
+
+    fn choice(&mut self, choice: &Value, out: &mut Vec<Said>) {
+        for place in ["delta", "message"] {
+            if let Some(message) = choice.get(place).filter(|message| message.is_object()) {
+                self.message(message, out);
+            }
+        }
+        if let Some(text) = choice.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            out.push(Said::Delta(Delta::Text(text.to_owned())));
+        }
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
+            out.push(Said::Finish(super::clip(reason, 100)));
+        }
+    }
+
+    fn message(&mut self, message: &Value, out: &mut Vec<Said>) {
+        let thought = ["reasoning_content", "reasoning"]
+            .into_iter()
+            .find_map(|name| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()));
+        if let Some(text) = thought {
+            out.push(Said::Delta(Delta::Reasoning(text.to_owned())));
+        }
+        for name in ["content", "refusal"] {
+            if let Some(content) = message.get(name) {
+                read_content(content, out);
+            }
+        }
+        for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let at = self.slot(call);
+            let function = call.get("function").unwrap_or(call);
+            self.call(at, function, out);
+        }
+        if let Some(function) = message.get("function_call").filter(|call| call.is_object()) {
+            let at = if self.calls.is_empty() { self.open(None, "") } else { self.calls.len() - 1 };
+            self.call(at, function, out);
+        }
+    }
+
+    /// Which call a piece belongs to: by index; else by id; else it goes on with the last. A second id and name under
+    /// an index that is taken is another call: some gateways number every call 0.
+    fn slot(&mut self, call: &Value) -> usize {
+        let index = call.get("index").and_then(Value::as_u64);
+        let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+        let named = call.pointer("/function/name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+        let known = match index {
+            Some(_) => self.calls.iter().rposition(|slot| slot.index == index),
+            None if !id.is_empty() => self.calls.iter().rposition(|slot| slot.id == id),
+            None => self.calls.len().checked_sub(1),
+        };
+        match known {
+            Some(at) if id.is_empty() || self.calls[at].id == id || !named || !self.calls[at].begun => at,
+            Some(at) if index.is_some() => {
+                let same = self.calls.iter().rposition(|slot| slot.index == index && slot.id == id);
+                same.unwrap_or_else(|| self.another(at, index, id))
+            }
+            _ => self.open(index, id),
+        }
+    }
+
+    fn another(&mut self, at: usize, index: Option<u64>, id: &str) -> usize {
+        let invented = self.calls[at].id == self.invented(at);
+        if invented { at } else { self.open(index, id) }
+    }
+
+    fn open(&mut self, index: Option<u64>, id: &str) -> usize {
+        let at = self.calls.len();
+        let id = if id.is_empty() { self.invented(at) } else { id.to_owned() };
+        self.calls.push(Slot { index, id, name: String::new(), begun: false });
+        at
+    }
+
+    /// Nine letters and digits: the one form that every server takes back.
+    fn invented(&self, at: usize) -> String {
+        let hash = crate::domain::hash::Fields::new("call").text(&self.run.to_string()).number(at as u64).finish();
+        hash.to_string()[..9].to_owned()
+    }
+
+    fn call(&mut self, at: usize, function: &Value, out: &mut Vec<Said>) {
+        let slot = &mut self.calls[at];
+        let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+        let repeated = !slot.name.is_empty() && slot.name == name;
+        let name = Some(name).filter(|name| !name.is_empty() && !repeated).map(str::to_owned);
+        slot.name.push_str(name.as_deref().unwrap_or_default());
+        let args = match function.get("arguments") {
+            Some(Value::String(text)) => text.clone(),
+            Some(other @ (Value::Object(_) | Value::Array(_))) => other.to_string(),
+            _ => String::new(),
+        };
+        let first = !std::mem::replace(&mut slot.begun, true);
+        if first || name.is_some() || !args.is_empty() {
+            let id = first.then(|| slot.id.clone());
+            let index = u32::try_from(at).unwrap_or(u32::MAX);
+            out.push(Said::Delta(Delta::Call { index, id, name, args }));
+        }
+    }
+
+    fn used(&mut self, value: &Value, out: &mut Vec<Said>) {
+        let new = read_usage(value);
+        let merged = Usage {
+            prompt: new.prompt.or(self.usage.prompt),
+            completion: new.completion.or(self.usage.completion),
+            reasoning: new.reasoning.or(self.usage.reasoning),
+            cached_read: new.cached_read.or(self.usage.cached_read),
+            cache_write: new.cache_write.or(self.usage.cache_write),
+        };
+        if merged != self.usage {
+            self.usage = merged;
+            out.push(Said::Delta(Delta::Usage(merged)));
+        }
+    }
+}
+
+/// We ask for one answer; others, should a server send them, are passed over.
+fn first_choice(value: &Value) -> Option<&Value> {
+    let choices = value.get("choices")?.as_array()?;
+    choices.iter().find(|choice| choice.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0))
+}
+
+/// Content is a text, or a list of parts of which the texts count (and those under `thinking`, as thoughts).
+fn read_content(content: &Value, out: &mut Vec<Said>) {
+    match content {
+        Value::String(text) if !text.is_empty() => out.push(Said::Delta(Delta::Text(text.clone()))),
+        Value::Array(parts) => {
+            for part in parts {
+                match (part.get("thinking"), part.get("text")) {
+                    (Some(thinking), _) => out.extend(thought(thinking)),
+                    (None, Some(text)) => read_content(text, out),
+                    (None, None) => {
+                        if let Value::String(_) = part {
+                            read_content(part, out);
+                        }
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn thought(value: &Value) -> Option<Said> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect::<String>()
+        }
+        _ => String::new(),
+    };
+    (!text.is_empty()).then_some(Said::Delta(Delta::Reasoning(text)))
+}
+
+/// The server's numbers, under the names that are in use. What is missing stays unknown.
+#[must_use]
+pub fn read_usage(value: &Value) -> Usage {
+    let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
+    Usage {
+        prompt: number(&["/prompt_tokens", "/input_tokens"]),
+        completion: number(&["/completion_tokens", "/output_tokens"]),
+        reasoning: number(&[
+            "/completion_tokens_details/reasoning_tokens",
+            "/output_tokens_details/reasoning_tokens",
+            "/reasoning_tokens",
+        ]),
+        cached_read: number(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cache_read_input_tokens",
+        ]),
+        cache_write: number(&[
+            "/prompt_tokens_details/cache_write_tokens",
+            "/prompt_tokens_details/cache_creation_tokens",
+            "/cache_creation_input_tokens",
+        ]),
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+fn count(value: &Value) -> Option<u32> {
+    match value.as_u64() {
+        Some(whole) => u32::try_from(whole).ok(),
+        None => value.as_f64().filter(|n| (0.0..4e9).contains(n)).map(|n| n as u32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    fn read_all(values: &[Value]) -> Vec<Said> {
+        let mut chunks = Chunks::new(RunId(Uuid::nil()));
+        values.iter().flat_map(|value| chunks.read(value)).collect()
+    }
+
+    fn delta(delta: &Value) -> Value {
+        json!({"choices": [{"delta": delta}]})
+    }
+
+    /// Calls as the receiver puts them together: (id, name, arguments).
+    fn calls(values: &[Value]) -> Vec<(String, String, String)> {
+        let mut found: Vec<(String, String, String)> = Vec::new();
+        for said in read_all(values) {
+            if let Said::Delta(Delta::Call { index, id, name, args }) = said {
+                let at = index as usize;
+                if at == found.len() {
+                    found.push((id.clone().expect("an id in the first piece"), String::new(), String::new()));
+                } else {
+                    assert_eq!(id, None, "only the first piece has an id");
+                }
+                found[at].1.push_str(name.as_deref().unwrap_or_default());
+                found[at].2.push_str(&args);
+            }
+        }
+        found
+    }
+
+    fn piece(index: Option<u64>, id: &str, name: &str, args: &str) -> Value {
+        let mut call = json!({"function": {}});
+        if let Some(index) = index {
+            call["index"] = json!(index);
+        }
+        if !id.is_empty() {
+            call["id"] = json!(id);
+        }
+        if !name.is_empty() {
+            call["function"]["name"] = json!(name);
+        }
+        call["function"]["arguments"] = json!(args);
+        call
+    }
+
+    fn each(pieces: &[Value]) -> Vec<Value> {
+        pieces.iter().map(|piece| delta(&json!({"tool_calls": [piece]}))).collect()
+    }
+
+    fn of(id: &str, name: &str, args: &str) -> (String, String, String) {
+        (id.into(), name.into(), args.into())
+    }
+
+    #[test]
+    fn content_in_every_form() {
+        let said = read_all(&[
+            delta(&json!({"role": "assistant", "content": null})),
+            delta(&json!({"role": "assistant", "content": ""})),
+            delta(&json!({"content": "a"})),
+            delta(&json!({"content": [{"type": "text", "text": "b"}, {"type": "image_url"}, "c"]})),
+            delta(&json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "t"}]}]})),
+            delta(&json!({"reasoning": "r", "reasoning_content": null})),
+            delta(&json!({"reasoning": "q", "reasoning_content": "q"})),
+            json!({"choices": [{"text": "d", "finish_reason": ""}]}),
+            json!({"choices": [{"index": 1, "delta": {"content": "other"}}]}),
+            json!({"choices": null, "usage": null}),
+            json!({"prompt_filter_results": [], "choices": [], "usage": {}}),
+            json!("text"),
+            json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+        ]);
+        let text = |t: &str| Said::Delta(Delta::Text(t.into()));
+        let thought = |t: &str| Said::Delta(Delta::Reasoning(t.into()));
+        let expected = [
+            text("a"),
+            text("b"),
+            text("c"),
+            thought("t"),
+            thought("r"),
+            thought("q"),
+            text("d"),
+            Said::Finish("stop".into()),
+        ];
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn usage_in_every_form() {
+        let mut chunks = Chunks::new(RunId(Uuid::nil()));
+        chunks.read(&json!({"choices": [{"index": 0, "delta": {}}], "usage": {"prompt_tokens": 10, "cost": 0.1}}));
+        chunks.read(&json!({"choices": [], "usage": {"completion_tokens": 4.0, "prompt_tokens": null,
+            "prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 1}}}));
+        assert!(chunks.read(&json!({"usage": {"completion_tokens": 4}})).is_empty());
+        let usage = Usage {
+            prompt: Some(10),
+            completion: Some(4),
+            reasoning: Some(1),
+            cached_read: Some(3),
+            cache_write: None,
+        };
+        assert_eq!(chunks.usage(), usage);
+        let anthropic = json!({"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4});
+        assert_eq!(read_usage(&anthropic).cache_write, Some(3));
+        assert_eq!(read_usage(&json!({"prompt_tokens": -5, "completion_tokens": "7"})), Usage::default());
+    }
+
+    #[test]
+    fn calls_by_index() {
+        let pieces = [
+            piece(Some(0), "a", "read", ""),
+            piece(Some(1), "b", "list", "{\"x\""),
+            piece(Some(0), "", "", "{\"p\":"),
+            piece(Some(1), "", "", ":1}"),
+            piece(Some(0), "", "", "2}"),
+        ];
+        assert_eq!(calls(&each(&pieces)), [of("a", "read", "{\"p\":2}"), of("b", "list", "{\"x\":1}")]);
+    }
+
+    #[test]
+    fn calls_by_id_and_by_place() {
+        let by_id = [piece(None, "a", "f", "1"), piece(None, "b", "g", "2"), piece(None, "a", "", "3")];
+        assert_eq!(calls(&each(&by_id)), [of("a", "f", "13"), of("b", "g", "2")]);
+        let by_place = [piece(None, "a", "f", "{"), piece(None, "", "", "}"), piece(None, "b", "f", "{}")];
+        assert_eq!(calls(&each(&by_place)), [of("a", "f", "{}"), of("b", "f", "{}")]);
+    }
+
+    #[test]
+    fn calls_that_are_all_numbered_zero() {
+        let pieces = [piece(Some(0), "a", "f", "{}"), piece(Some(0), "b", "g", "{}"), piece(Some(0), "", "", " ")];
+        assert_eq!(calls(&each(&pieces)), [of("a", "f", "{}"), of("b", "g", "{} ")]);
+    }
+
+    #[test]
+    fn repeated_fields_and_objects_as_arguments() {
+        let pieces = [piece(Some(0), "a", "f", "{"), piece(Some(0), "a", "f", "}")];
+        assert_eq!(calls(&each(&pieces)), [of("a", "f", "{}")]);
+        let whole = delta(&json!({"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]}));
+        assert_eq!(calls(&[whole]), [of("a", "f", "{\"x\":1}")]);
+    }
+
+    #[test]
+    fn calls_without_id_get_one() {
+        let found = calls(&each(&[piece(Some(0), "", "f", "{}"), piece(Some(1), "", "g", "{}")]));
+        assert!(found.iter().all(|(id, ..)| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())));
+        assert_ne!(found[0].0, found[1].0);
+        let legacy = [
+            delta(&json!({"function_call": {"name": "f", "arguments": "{"}})),
+            delta(&json!({"function_call": {"arguments": "}"}})),
+        ];
+        assert_eq!(calls(&legacy)[0].2, "{}");
+    }
+
+    #[test]
+    fn errors_in_the_stream() {
+        for value in [
+            json!({"error": {"message": "no", "code": 502}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
+            json!({"object": "error", "message": "no", "code": 400}),
+            json!({"error": "no"}),
+            json!({"choices": [{"error": {"message": "no"}, "delta": {}}]}),
+        ] {
+            assert!(
+                matches!(&read_all(std::slice::from_ref(&value))[0], Said::Fault(fault) if fault.message == "no"),
+                "{value}"
+            );
+        }
+        assert!(read_all(&[json!({"error": null, "choices": []})]).is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn interleaved_calls_come_together(order in proptest::collection::vec(0_usize..3, 0..60)) {
+            let mut expected = vec![String::new(); 3];
+            let mut pieces: Vec<Value> = (0..3).map(|n| piece(Some(n), &format!("id{n}"), "f", "")).collect();
+            for (step, call) in order.iter().enumerate() {
+                let text = format!("{step};\\u00e9");
+                expected[*call].push_str(&text);
+                pieces.push(piece(Some(*call as u64), "", "", &text));
+            }
+            let found: Vec<String> = calls(&each(&pieces)).into_iter().map(|call| call.2).collect();
+            proptest::prop_assert_eq!(found, expected);
+        }
+    }
+}

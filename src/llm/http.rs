@@ -1,0 +1,196 @@
+//! What every call to a server shares: the TLS provider, the runtime, the client, addresses, headers, and taking secrets
+//! out of texts.
+//! Not for: any request (`openai`, `models`).
+
+use super::{LlmError, clip, fault};
+use crate::domain::model::Profile;
+use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use secrecy::{ExposeSecret, SecretString};
+use std::error::Error as _;
+use std::sync::OnceLock;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// Characters that `ProviderError::what` may have.
+const WHAT: usize = 400;
+
+/// Makes ring the TLS provider of the process. May be called often; clients made here call it themselves.
+pub fn init() {
+    // An error says that there is one already, which is what is wanted.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The runtime that all calls share.
+pub(super) fn runtime() -> Result<&'static Runtime, ProviderError> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let made = RUNTIME.get_or_init(|| {
+        let built = Builder::new_multi_thread().worker_threads(2).thread_name("pleach-net").enable_all().build();
+        built.map_err(|error| error.to_string())
+    });
+    made.as_ref().map_err(|why| problem(Kind::Connect, format!("the network runtime cannot be started: {why}")))
+}
+
+/// An error with the hint of its kind.
+pub(super) fn problem(kind: Kind, what: impl Into<String>) -> ProviderError {
+    ProviderError { hint: fault::hint(&kind).to_owned(), what: what.into(), kind, status: None }
+}
+
+/// A server as it is called: where, with which headers, and what must never be shown.
+pub(super) struct Endpoint {
+    pub(super) client: Client,
+    pub(super) base: Url,
+    pub(super) headers: HeaderMap,
+    scrub: Vec<String>,
+}
+
+impl Endpoint {
+    pub(super) fn new(profile: &Profile, key: Option<&SecretString>) -> Result<Self, LlmError> {
+        init();
+        let base = address(profile)?;
+        let headers = headers(profile, key)?;
+        let mut scrub: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
+        scrub.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
+        scrub.extend(base.password().map(str::to_owned));
+        let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
+        let client = Client::builder()
+            .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            // A pooled connection can die under a POST, and then nobody knows whether it was taken.
+            .pool_max_idle_per_host(0)
+            .tcp_nodelay(true)
+            .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
+        let client = if local { client.no_proxy() } else { client };
+        let client = client.build().map_err(|error| LlmError::Client(chain(&error)))?;
+        Ok(Self { client, base, headers, scrub })
+    }
+
+    /// The address of a path below the base; a query of the base stays.
+    pub(super) fn at(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        let below = url.path().trim_end_matches('/');
+        if !below.ends_with(path) {
+            let joined = format!("{below}{path}");
+            url.set_path(&joined);
+        }
+        url
+    }
+
+    /// Where the server is, without user and password.
+    pub(super) fn place(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// An error as it may leave: no secrets, bounded.
+    pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
+        error.what = clip(&self.scrubbed(&error.what), WHAT);
+        error
+    }
+
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        self.scrub.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
+    }
+
+    /// A failure below HTTP; whether the connection was never made.
+    pub(super) fn broken(&self, error: reqwest::Error) -> ProviderError {
+        let connecting = error.is_connect();
+        let timeout = error.is_timeout();
+        let why = chain(&error.without_url());
+        let place = self.place();
+        let what = match (connecting, timeout) {
+            (true, true) => format!("no connection to {place}: it did not answer in time"),
+            (true, false) => format!("no connection to {place}: {why}"),
+            (false, _) => format!("the connection to {place} broke: {why}"),
+        };
+        problem(Kind::Connect, what)
+    }
+}
+
+/// An error with its causes, each said once.
+pub(super) fn chain(error: &reqwest::Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !said.contains(&text) {
+            said = format!("{said}: {text}");
+        }
+        cause = inner.source();
+    }
+    said
+}
+
+fn address(profile: &Profile) -> Result<Url, LlmError> {
+    let wrong = |why: &str| LlmError::Address { profile: profile.name.clone(), why: why.to_owned() };
+    let url = Url::parse(profile.base_url.trim()).map_err(|error| wrong(&error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        "http" | "https" => Err(wrong("it names no host")),
+        _ => Err(wrong("it must begin with http:// or https://")),
+    }
+}
+
+fn headers(profile: &Profile, key: Option<&SecretString>) -> Result<HeaderMap, LlmError> {
+    let wrong = |name: &str| LlmError::Header { profile: profile.name.clone(), name: name.to_owned() };
+    let mut headers = HeaderMap::new();
+    if let Some(key) = key.map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty()) {
+        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| wrong("authorization"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in &profile.headers {
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong(name))?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(name))?, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(base_url: &str) -> Profile {
+        Profile { name: "p".into(), base_url: base_url.into(), ..Profile::default() }
+    }
+
+    #[test]
+    fn paths_are_put_below_the_base() {
+        for (base, expected) in [
+            ("http://h/v1", "http://h/v1/chat/completions"),
+            ("http://h/v1/", "http://h/v1/chat/completions"),
+            ("http://h", "http://h/chat/completions"),
+            ("http://h/v1/chat/completions", "http://h/v1/chat/completions"),
+            ("http://h/x?api-version=1", "http://h/x/chat/completions?api-version=1"),
+        ] {
+            let endpoint = Endpoint::new(&profile(base), None).unwrap();
+            assert_eq!(endpoint.at("/chat/completions").as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn bad_addresses_and_headers_are_errors() {
+        for base in ["", "host/v1", "ftp://h/", "http://"] {
+            assert!(matches!(Endpoint::new(&profile(base), None), Err(LlmError::Address { .. })), "{base}");
+        }
+        let bad = SecretString::from("a\nb");
+        let Err(error) = Endpoint::new(&profile("http://h"), Some(&bad)) else { panic!("taken") };
+        assert!(!error.to_string().contains("a\nb"), "{error}");
+    }
+
+    #[test]
+    fn secrets_leave_no_text() {
+        let mut profile = profile("http://me:hunter2!@h/v1");
+        profile.headers.insert("x-api-key".into(), "canary-header".into());
+        let key = SecretString::from("sk-canary");
+        let endpoint = Endpoint::new(&profile, Some(&key)).unwrap();
+        let text = format!("sk-canary canary-header hunter2! {}", "x".repeat(500));
+        let error = endpoint.clean(problem(Kind::Auth, text));
+        assert!(error.what.starts_with("[redacted] [redacted] [redacted] x"), "{}", error.what);
+        assert_eq!(error.what.chars().count(), WHAT);
+        assert_eq!(endpoint.place(), "h");
+    }
+}

@@ -1,0 +1,168 @@
+//! Finding the key of a profile: an environment variable, else the first line of a command's output.
+//! Not for: keeping keys; nothing here is written, logged or shown.
+
+use super::{LlmError, clip};
+use crate::domain::model::Profile;
+use secrecy::SecretString;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How long a key command may take.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes of a command's output that are read.
+const OUTPUT: u64 = 64 * 1024;
+
+/// The key of a profile; none where it names none, or the variable is empty and there is no command.
+pub fn resolve(profile: &Profile, env: &dyn Fn(&str) -> Option<String>) -> Result<Option<SecretString>, LlmError> {
+    resolve_within(profile, env, PATIENCE)
+}
+
+/// As [`resolve`], with another patience for the command.
+pub fn resolve_within(
+    profile: &Profile,
+    env: &dyn Fn(&str) -> Option<String>,
+    patience: Duration,
+) -> Result<Option<SecretString>, LlmError> {
+    let named = Some(profile.api_key_env.trim()).filter(|name| !name.is_empty()).and_then(env);
+    if let Some(key) = named.as_deref().map(str::trim).filter(|key| !key.is_empty()) {
+        return Ok(Some(SecretString::from(key)));
+    }
+    if !profile.api_key_cmd.trim().is_empty() {
+        let key = run(&profile.api_key_cmd, patience)
+            .map_err(|why| LlmError::KeyCommand { profile: profile.name.clone(), why })?;
+        return Ok(Some(SecretString::from(key)));
+    }
+    if profile.needs_key { Err(missing(profile)) } else { Ok(None) }
+}
+
+/// The error that says where a key was looked for.
+pub(super) fn missing(profile: &Profile) -> LlmError {
+    let looked = match profile.api_key_env.trim() {
+        "" => "the profile names neither api_key_env nor api_key_cmd".to_owned(),
+        name => format!("the environment variable {name} is not set"),
+    };
+    LlmError::NoKey { profile: profile.name.clone(), looked }
+}
+
+fn run(command: &str, patience: Duration) -> Result<String, String> {
+    let mut child = shell(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let Some(status) = wait(&mut child, patience).map_err(|error| error.to_string())? else {
+        kill(&mut child);
+        return Err(format!("it took longer than {} s", patience.as_secs_f32()));
+    };
+    // Children that it left behind may hold the pipes open; they are not waited for.
+    let grace = Duration::from_secs(1);
+    if !status.success() {
+        let said = err.recv_timeout(grace).unwrap_or_default();
+        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+        return Err(format!("{status}: {}", clip(said, 200)));
+    }
+    let output = out.recv_timeout(grace).unwrap_or_default();
+    let key = output.lines().next().unwrap_or_default().trim().to_owned();
+    if key.is_empty() { Err("its first line of output is empty".to_owned()) } else { Ok(key) }
+}
+
+#[cfg(unix)]
+fn shell(command: &str) -> Command {
+    use std::os::unix::process::CommandExt;
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).process_group(0);
+    shell
+}
+
+#[cfg(not(unix))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("cmd");
+    shell.arg("/C").arg(command);
+    shell
+}
+
+fn reader<R: Read + Send + 'static>(pipe: Option<R>) -> mpsc::Receiver<String> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(OUTPUT).read_to_end(&mut bytes);
+        }
+        let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receive
+}
+
+fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The command and what it started.
+fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    fn profile(env: &str, cmd: &str) -> Profile {
+        Profile { name: "p".into(), api_key_env: env.into(), api_key_cmd: cmd.into(), ..Profile::default() }
+    }
+
+    fn key(profile: &Profile, env: Option<&str>) -> Result<Option<String>, String> {
+        let found = resolve(profile, &|name| (name == "KEY").then(|| env.map(str::to_owned)).flatten());
+        found.map(|key| key.map(|key| key.expose_secret().to_owned())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_variable_first_then_the_command() {
+        assert_eq!(key(&profile("KEY", "echo cmd"), Some(" env\n")), Ok(Some("env".into())));
+        assert_eq!(key(&profile("KEY", "echo cmd; echo more"), Some("")), Ok(Some("cmd".into())));
+        assert_eq!(key(&profile("OTHER", ""), Some("env")), Ok(None));
+        let needed = Profile { needs_key: true, ..profile("OTHER", "") };
+        assert!(key(&needed, None).unwrap_err().contains("OTHER"));
+    }
+
+    #[test]
+    fn failing_commands_say_why() {
+        let failed = key(&profile("", "echo canary; echo locked >&2; exit 3"), None).unwrap_err();
+        assert!(failed.contains("locked") && failed.contains('3') && !failed.contains("canary"), "{failed}");
+        assert!(key(&profile("", "true"), None).unwrap_err().contains("empty"));
+        assert!(key(&profile("", "exit 1"), None).unwrap_err().contains("nothing"));
+    }
+
+    #[test]
+    fn a_hanging_command_is_given_up_with_its_children() {
+        let began = Instant::now();
+        let hanging = profile("", "sleep 30 & sleep 30");
+        let error = resolve_within(&hanging, &|_| None, Duration::from_millis(100)).unwrap_err();
+        assert!(error.to_string().contains("longer"), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        let found = resolve(&profile("KEY", ""), &|_| Some("sk-canary".into()));
+        assert!(!format!("{found:?}").contains("canary"));
+    }
+}

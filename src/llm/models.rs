@@ -1,0 +1,284 @@
+//! What models a server has, and what can be known of them from their names.
+//! Not for: the shipped table of models (`config`) or choosing one.
+
+use super::LlmError;
+use super::fault::Fault;
+use super::http::{Endpoint, problem, runtime};
+use crate::domain::model::{ModelInfo, Price, Profile};
+use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::tokens::Encoding;
+use async_openai::Client;
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use reqwest::header::HeaderMap;
+use reqwest::{Response, Url};
+use secrecy::SecretString;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Models that are taken from one server.
+const MOST: usize = 5_000;
+
+/// The models of a profile's server, in its order. A window that it does not tell is the profile's, or 0 (`assumed`).
+pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<Vec<ModelInfo>, ProviderError> {
+    let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
+    let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
+    let items = items(&answer);
+    let mut models: Vec<ModelInfo> = items.iter().take(MOST).filter_map(|item| read_model(item, profile)).collect();
+    let llama = items.iter().any(|item| item.get("owned_by").and_then(Value::as_str) == Some("llamacpp"));
+    if (llama || models.len() == 1)
+        && models.iter().any(|model| model.source != "server")
+        && let Some(window) = runtime()?.block_on(llama_window(&endpoint, timeout))
+    {
+        for model in &mut models {
+            model.context_window = window;
+            "server".clone_into(&mut model.source);
+        }
+    }
+    Ok(models)
+}
+
+/// Whether a server is there: how many models it has.
+pub fn probe(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<usize, ProviderError> {
+    let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
+    let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
+    Ok(items(&answer).len())
+}
+
+fn unusable(error: &LlmError) -> ProviderError {
+    problem(Kind::Connect, error.to_string())
+}
+
+/// What went wrong, carried through the client's own error type.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.what)]
+struct Refusal(ProviderError);
+
+/// The client's settings: only what the profile says, nothing from the environment.
+struct Settings {
+    base: String,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    none: SecretString,
+}
+
+impl async_openai::config::Config for Settings {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.none
+    }
+}
+
+impl Settings {
+    fn of(endpoint: &Endpoint) -> Self {
+        let mut base = endpoint.base.clone();
+        let query = base.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        base.set_query(None);
+        let base = base.as_str().trim_end_matches('/').trim_end_matches("/chat/completions").to_owned();
+        Self { base, query, headers: endpoint.headers.clone(), none: SecretString::from("") }
+    }
+}
+
+/// One GET: the client's own retries are replaced by none, and errors keep their status.
+async fn fetch(endpoint: &Endpoint, timeout: Duration) -> Result<Value, ProviderError> {
+    let http = endpoint.client.clone();
+    let service = tower::service_fn(move |request: HttpRequestFactory| {
+        let http = http.clone();
+        async move { once(&http, request.build().await?).await }
+    });
+    let client = Client::with_config(Settings::of(endpoint)).with_http_service(service);
+    let models = client.models();
+    match tokio::time::timeout(timeout, models.list_byot::<Value>()).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(endpoint.clean(sort(endpoint, error))),
+        Err(_) => {
+            let what = format!("{} did not answer within {} s", endpoint.place(), timeout.as_secs_f32());
+            Err(problem(Kind::Connect, what))
+        }
+    }
+}
+
+async fn once(http: &reqwest::Client, request: reqwest::Request) -> Result<Response, OpenAIError> {
+    let response = http.execute(request).await?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let body = response.text().await.unwrap_or_default();
+    let error = Fault::in_body(&body).sort(Some(status.as_u16()));
+    Err(OpenAIError::Boxed(Box::new(Refusal(error))))
+}
+
+fn sort(endpoint: &Endpoint, error: OpenAIError) -> ProviderError {
+    match error {
+        OpenAIError::Reqwest(error) => endpoint.broken(error),
+        OpenAIError::Boxed(error) => match error.downcast::<Refusal>() {
+            Ok(refusal) => refusal.0,
+            Err(error) => problem(Kind::Protocol, error.to_string()),
+        },
+        OpenAIError::JSONDeserialize(_, body) => {
+            problem(Kind::Protocol, format!("the list of models cannot be read: {}", Fault::in_body(&body).message))
+        }
+        other => problem(Kind::Protocol, other.to_string()),
+    }
+}
+
+/// llama.cpp tells the window that it was started with beside, not in, the OpenAI routes.
+async fn llama_window(endpoint: &Endpoint, timeout: Duration) -> Option<u32> {
+    let mut url: Url = endpoint.base.clone();
+    let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
+    url.set_path(&format!("{root}/props"));
+    let request = endpoint.client.get(url).headers(endpoint.headers.clone()).timeout(timeout);
+    let body = request.send().await.ok()?.error_for_status().ok()?.text().await.ok()?;
+    let props: Value = serde_json::from_str(&body).ok()?;
+    number(&props, &["/default_generation_settings/n_ctx", "/n_ctx"])
+}
+
+fn items(answer: &Value) -> &[Value] {
+    let list = answer.as_array().or_else(|| ["data", "models"].iter().find_map(|name| answer.get(name)?.as_array()));
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn read_model(item: &Value, profile: &Profile) -> Option<ModelInfo> {
+    let name = ["id", "name", "model"].iter().find_map(|field| item.get(field)?.as_str());
+    let name = name.or_else(|| item.as_str()).filter(|name| !name.is_empty())?;
+    let told = number(
+        item,
+        &[
+            "/max_model_len",
+            "/context_length",
+            "/context_window",
+            "/max_context_length",
+            "/max_context_window_tokens",
+            "/top_provider/context_length",
+            "/meta/n_ctx",
+        ],
+    );
+    let input_limit = number(item, &["/max_input_tokens", "/model_info/max_input_tokens", "/max_prompt_tokens"]);
+    let (encoding, exact_encoding) = encoding_of(name);
+    let window = told.or(input_limit);
+    let source = match (window, profile.context_window) {
+        (Some(_), _) => "server",
+        (None, 0) => "assumed",
+        (None, _) => "profile",
+    };
+    Some(ModelInfo {
+        name: name.to_owned(),
+        context_window: window.unwrap_or(profile.context_window),
+        input_limit,
+        max_output: number(
+            item,
+            &["/max_output_tokens", "/top_provider/max_completion_tokens", "/max_completion_tokens"],
+        ),
+        encoding,
+        exact_encoding,
+        price: price(item),
+        source: source.to_owned(),
+    })
+}
+
+fn number(item: &Value, paths: &[&str]) -> Option<u32> {
+    paths.iter().find_map(|path| {
+        let value = item.pointer(path)?;
+        value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)
+    })
+}
+
+/// `OpenRouter` tells dollars a token, as texts.
+fn price(item: &Value) -> Option<Price> {
+    let field = |name: &str| match item.pointer(&format!("/pricing/{name}"))? {
+        Value::String(text) => text.parse::<f64>().ok(),
+        other => other.as_f64(),
+    };
+    let million = |dollars: f64| (dollars.is_finite() && dollars >= 0.0).then_some(dollars * 1e6);
+    let (input, output) = (field("prompt").and_then(million)?, field("completion").and_then(million)?);
+    Some(Price { input, output, cached: field("input_cache_read").and_then(million) })
+}
+
+/// Which vocabulary counts a model's tokens, and whether it is the model's own.
+#[must_use]
+pub fn encoding_of(model: &str) -> (Encoding, bool) {
+    let lower = model.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let o_series = ["o1", "o3", "o4"].iter().any(|o| name == *o || name.starts_with(&format!("{o}-")));
+    if o_series || begins(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-4o"]) {
+        (Encoding::O200kBase, true)
+    } else if begins(&["gpt-4", "gpt-3.5", "gpt-35", "text-embedding-3", "text-embedding-ada-002"]) {
+        (Encoding::Cl100kBase, true)
+    } else {
+        (Encoding::O200kBase, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(item: &Value) -> ModelInfo {
+        read_model(item, &Profile { context_window: 77, ..Profile::default() }).unwrap()
+    }
+
+    #[test]
+    fn windows_under_every_name() {
+        for (item, window, source) in [
+            (json!({"id": "a", "max_model_len": 4096}), 4096, "server"),
+            (json!({"id": "a", "max_input_tokens": 8000, "max_output_tokens": 100}), 8000, "server"),
+            (json!({"id": "a", "context_length": 1, "top_provider": {"context_length": 2}}), 1, "server"),
+            (json!({"id": "a", "context_window": 131_072}), 131_072, "server"),
+            (json!({"id": "a", "context_length": null}), 77, "profile"),
+            (json!({"name": "a"}), 77, "profile"),
+        ] {
+            let model = read(&item);
+            assert_eq!((model.context_window, model.source.as_str()), (window, source), "{item}");
+        }
+        assert_eq!(read(&json!({"id": "a", "max_input_tokens": 8, "max_output_tokens": 9})).max_output, Some(9));
+        assert!(read_model(&json!({"object": "model"}), &Profile::default()).is_none());
+    }
+
+    #[test]
+    fn prices_a_token_become_prices_a_million() {
+        let priced = json!({"id": "a", "pricing": {"prompt": "0.000001", "completion": "0.000002"}});
+        let price = read(&priced).price.unwrap();
+        assert!((price.input - 1.0).abs() < 1e-9 && (price.output - 2.0).abs() < 1e-9);
+        assert_eq!(read(&json!({"id": "a", "pricing": {"prompt": "-1", "completion": "-1"}})).price, None);
+    }
+
+    #[test]
+    fn lists_in_every_shape() {
+        assert_eq!(items(&json!({"data": [1, 2]})).len(), 2);
+        assert_eq!(items(&json!({"models": [1]})).len(), 1);
+        assert_eq!(items(&json!([1, 2, 3])).len(), 3);
+        assert!(items(&json!({"data": null})).is_empty());
+    }
+
+    #[test]
+    fn vocabularies_by_name() {
+        for name in ["gpt-4o-mini", "openai/gpt-4.1", "gpt-5.1", "o3", "o4-mini", "ft:gpt-4o:x", "gpt-oss:20b"] {
+            assert_eq!(encoding_of(name), (Encoding::O200kBase, true), "{name}");
+        }
+        for name in ["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo"] {
+            assert_eq!(encoding_of(name), (Encoding::Cl100kBase, true), "{name}");
+        }
+        for name in ["llama3", "o1x", "claude-sonnet", ""] {
+            assert_eq!(encoding_of(name), (Encoding::O200kBase, false), "{name}");
+        }
+    }
+}

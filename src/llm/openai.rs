@@ -1,0 +1,339 @@
+//! A call to an OpenAI-compatible server: the given bytes are posted as they are, and what comes back is handed on.
+//! Not for: reading the answer (`stream`), making the request's bytes (`context::render`).
+//!
+//! One POST is one attempt. Another follows only before the first event, only where the server said that the fault
+//! passes or the connection was never made, and never unannounced.
+
+use super::fault::Fault;
+use super::http::{Endpoint, problem, runtime};
+use super::stream::Reading;
+use super::{LlmError, retry};
+use crate::domain::ids::RunId;
+use crate::domain::model::Profile;
+use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind as Kind, Wire};
+use crate::domain::usage::Usage;
+use reqwest::Response;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
+use secrecy::SecretString;
+use std::future::Future;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::{Instant, sleep_until};
+
+/// Bytes of an error's body that are read.
+const ERROR_BODY: usize = 64 * 1024;
+
+/// Bytes of an answer that are read; what came by then is kept.
+const ANSWER: usize = 64 * 1024 * 1024;
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Without a byte, until a call is given up.
+    pub idle: Duration,
+    /// Without news for the sink.
+    pub tick: Duration,
+    /// After a finish reason, until the stream's end is no longer waited for.
+    pub after_finish: Duration,
+    /// Before the second attempt, where the server names no time; doubles from there.
+    pub backoff: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(90),
+            tick: Duration::from_millis(40),
+            after_finish: Duration::from_secs(2),
+            backoff: Duration::from_millis(500),
+        }
+    }
+}
+
+/// An OpenAI-compatible server.
+pub struct OpenAi {
+    endpoint: Endpoint,
+    attempts: u32,
+    timing: Timing,
+}
+
+type Sink<'a> = dyn FnMut(Delta) -> bool + 'a;
+
+enum Waited<T> {
+    Ready(T),
+    Late,
+    Stopped,
+}
+
+/// What one POST came to before its first event.
+enum Attempt {
+    Open(Response),
+    Failed { error: ProviderError, again: Option<Again> },
+    Stopped,
+}
+
+/// Another attempt makes sense: after how long, where the server says so, and up to which attempt.
+struct Again {
+    wait: Option<Duration>,
+    limit: u32,
+}
+
+struct Clock {
+    start: Instant,
+    first: Option<Instant>,
+    attempts: u32,
+}
+
+impl OpenAi {
+    /// The server of a profile. The key goes to the profile's own host and nowhere else.
+    #[allow(clippy::needless_pass_by_value, reason = "whoever makes the provider has no more use for the key")]
+    pub fn new(profile: &Profile, key: Option<SecretString>) -> Result<Self, LlmError> {
+        let endpoint = Endpoint::new(profile, key.as_ref())?;
+        let idle = Duration::from_secs(u64::from(profile.idle_timeout.max(1)));
+        Ok(Self { endpoint, attempts: profile.attempts.max(1), timing: Timing { idle, ..Timing::default() } })
+    }
+
+    /// With other times.
+    #[must_use]
+    pub fn with_timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// The times in use.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    async fn call(&self, run: RunId, wire: &Wire, sink: &mut Sink<'_>) -> Outcome {
+        let mut clock = Clock { start: Instant::now(), first: None, attempts: 0 };
+        loop {
+            clock.attempts += 1;
+            match self.attempt(run, wire, sink).await {
+                Attempt::Open(response) => return self.read(run, response, clock, sink).await,
+                Attempt::Stopped => return clock.outcome(CallEnd::Cancelled, None),
+                Attempt::Failed { error, again } => {
+                    let error = self.endpoint.clean(error);
+                    let Some(wait) = self.wait(run, again, clock.attempts) else {
+                        return clock.outcome(CallEnd::Errored, Some(error));
+                    };
+                    if !self.announce(clock.attempts + 1, wait, &error, sink).await {
+                        return clock.outcome(CallEnd::Cancelled, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long to wait for the next attempt, if there is to be one.
+    fn wait(&self, run: RunId, again: Option<Again>, made: u32) -> Option<Duration> {
+        let again = again.filter(|again| made < self.attempts.min(again.limit))?;
+        let wait = again.wait.unwrap_or_else(|| retry::backoff(run, made + 1, self.timing.backoff));
+        Some(wait).filter(|wait| *wait <= retry::LONGEST)
+    }
+
+    async fn announce(&self, attempt: u32, wait: Duration, error: &ProviderError, sink: &mut Sink<'_>) -> bool {
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        if !sink(Delta::Retry { attempt, wait_ms, why: error.what.clone() }) {
+            return false;
+        }
+        let slept = self.patiently(std::future::pending::<()>(), wait, sink).await;
+        !matches!(slept, Waited::Stopped)
+    }
+
+    async fn attempt(&self, run: RunId, wire: &Wire, sink: &mut Sink<'_>) -> Attempt {
+        let body = reqwest::Body::from(wire.bytes.to_vec());
+        let request = self
+            .endpoint
+            .client
+            .post(self.endpoint.at("/chat/completions"))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream")
+            .header("idempotency-key", run.to_string())
+            .headers(self.endpoint.headers.clone())
+            .body(body);
+        match self.patiently(request.send(), self.timing.idle, sink).await {
+            Waited::Stopped => Attempt::Stopped,
+            Waited::Late => Attempt::Failed { error: self.idle(), again: None },
+            Waited::Ready(Err(error)) => {
+                let connecting = error.is_connect();
+                let error = self.endpoint.broken(error);
+                let again = connecting && !unknown_host(&error.what);
+                let again = again.then_some(Again { wait: None, limit: retry::CONNECT_ATTEMPTS });
+                Attempt::Failed { error, again }
+            }
+            Waited::Ready(Ok(response)) if response.status().is_success() => Attempt::Open(response),
+            Waited::Ready(Ok(response)) => self.refused(response, sink).await,
+        }
+    }
+
+    async fn refused(&self, mut response: Response, sink: &mut Sink<'_>) -> Attempt {
+        let status = response.status().as_u16();
+        if response.status().is_redirection() {
+            return Attempt::Failed { error: self.redirected(status, response.headers()), again: None };
+        }
+        let asked = retry::asked(response.headers(), now_ms());
+        let mut body = Vec::new();
+        while body.len() < ERROR_BODY {
+            match self.patiently(response.chunk(), Duration::from_secs(5).min(self.timing.idle), sink).await {
+                Waited::Stopped => return Attempt::Stopped,
+                Waited::Ready(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
+                Waited::Ready(_) | Waited::Late => break,
+            }
+        }
+        body.truncate(ERROR_BODY);
+        let mut error = Fault::in_body(&String::from_utf8_lossy(&body)).sort(Some(status));
+        if let Some(wait) = asked.filter(|wait| *wait > retry::LONGEST) {
+            error.hint = format!("The server asks to wait {} s. {}", wait.as_secs(), error.hint);
+        }
+        let again = retry::worth_it(status, &error.kind).then_some(Again { wait: asked, limit: u32::MAX });
+        Attempt::Failed { error, again }
+    }
+
+    fn redirected(&self, status: u16, headers: &HeaderMap) -> ProviderError {
+        let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
+        let place = self.endpoint.place();
+        let what =
+            format!("{place} redirects to {to}; requests are not sent on, so that the key stays with its server");
+        let hint = "If that is the right server, put its address into the profile's base_url.".to_owned();
+        ProviderError { kind: Kind::Refused, what, hint, status: Some(status) }
+    }
+
+    async fn read(&self, run: RunId, mut response: Response, mut clock: Clock, sink: &mut Sink<'_>) -> Outcome {
+        let mut reading = Reading::new(run);
+        let mut stopped = !sink(Delta::Accepted);
+        let (mut events, mut event_at, mut room) = (0, Instant::now(), ANSWER);
+        while !stopped && !reading.over() {
+            let limit = if reading.finished() {
+                self.timing.after_finish.saturating_sub(event_at.elapsed())
+            } else {
+                self.timing.idle
+            };
+            match self.patiently(response.chunk(), limit, sink).await {
+                Waited::Stopped => stopped = true,
+                Waited::Late if reading.finished() => break,
+                Waited::Late => reading.fail(self.idle()),
+                Waited::Ready(Ok(Some(bytes))) => {
+                    reading.feed(&bytes);
+                    room = room.saturating_sub(bytes.len());
+                    if room == 0 {
+                        reading.fail(problem(Kind::Protocol, "the answer is longer than 64 MB; the rest was not read"));
+                    }
+                    if reading.events() > events {
+                        (events, event_at) = (reading.events(), Instant::now());
+                        clock.first.get_or_insert(event_at);
+                    }
+                    stopped = !deliver(&mut reading, true, sink);
+                }
+                Waited::Ready(Ok(None)) => {
+                    reading.end(None);
+                    break;
+                }
+                Waited::Ready(Err(error)) => {
+                    reading.end(Some(self.endpoint.broken(error)));
+                    break;
+                }
+            }
+        }
+        drop(response);
+        if !stopped {
+            reading.end(None);
+            if reading.events() > events {
+                clock.first.get_or_insert_with(Instant::now);
+            }
+            stopped = !deliver(&mut reading, false, sink);
+        }
+        self.closed(reading, stopped, &clock)
+    }
+
+    fn closed(&self, reading: Reading, stopped: bool, clock: &Clock) -> Outcome {
+        let closed = reading.close();
+        let error = closed.error.filter(|_| !stopped).map(|error| self.endpoint.clean(error));
+        let end = if stopped { CallEnd::Cancelled } else { closed.end };
+        let finish_reason = closed.finish;
+        Outcome { any: closed.any, finish_reason, usage: closed.usage, ..clock.outcome(end, error) }
+    }
+
+    /// Waits for something, up to a limit, and lets the sink stop it all the while.
+    async fn patiently<F: Future>(&self, future: F, limit: Duration, sink: &mut Sink<'_>) -> Waited<F::Output> {
+        let mut future = std::pin::pin!(future);
+        let deadline = Instant::now() + limit;
+        loop {
+            let wake = (Instant::now() + self.timing.tick).min(deadline);
+            tokio::select! {
+                biased;
+                done = &mut future => return Waited::Ready(done),
+                () = sleep_until(wake) => {
+                    if !sink(Delta::Tick) {
+                        return Waited::Stopped;
+                    }
+                    if Instant::now() >= deadline {
+                        return Waited::Late;
+                    }
+                }
+            }
+        }
+    }
+
+    fn idle(&self) -> ProviderError {
+        let seconds = self.timing.idle.as_secs_f32();
+        problem(Kind::Idle, format!("nothing came from {} for {seconds} s", self.endpoint.place()))
+    }
+}
+
+impl Provider for OpenAi {
+    /// Must not be called from inside an async runtime; a plain thread is right.
+    fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
+        match runtime() {
+            Ok(runtime) => runtime.block_on(self.call(run, wire, sink)),
+            Err(error) => {
+                Clock { start: Instant::now(), first: None, attempts: 0 }.outcome(CallEnd::Errored, Some(error))
+            }
+        }
+    }
+}
+
+impl Clock {
+    fn outcome(&self, end: CallEnd, error: Option<ProviderError>) -> Outcome {
+        let ms = |from: Instant, to: Instant| u64::try_from((to - from).as_millis()).unwrap_or(u64::MAX);
+        Outcome {
+            end,
+            any: false,
+            finish_reason: None,
+            usage: Usage::default(),
+            error,
+            attempts: self.attempts,
+            ttft_ms: self.first.map(|first| ms(self.start, first)),
+            total_ms: ms(self.start, Instant::now()),
+        }
+    }
+}
+
+/// Hands on what is there; bytes without news (comments) still let the receiver stop.
+fn deliver(reading: &mut Reading, tick: bool, sink: &mut Sink<'_>) -> bool {
+    let deltas = reading.take();
+    if deltas.is_empty() && tick { sink(Delta::Tick) } else { deltas.into_iter().all(sink) }
+}
+
+/// A name that is unknown now is unknown in a second.
+fn unknown_host(what: &str) -> bool {
+    let what = what.to_lowercase();
+    ["dns error", "lookup address", "name resolution", "certificate"].iter().any(|word| what.contains(word))
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_mend_in_a_second() {
+        assert!(unknown_host("no connection to h: dns error: failed to lookup address information"));
+        assert!(unknown_host("invalid peer certificate: UnknownIssuer"));
+        assert!(!unknown_host("tcp connect error: Connection refused (os error 111)"));
+    }
+}

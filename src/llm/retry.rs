@@ -1,0 +1,95 @@
+//! Whether and when a failed attempt is followed by another. Only ever before the first event of an answer.
+//! Not for: waiting (`openai`) or sorting errors (`fault`).
+
+use crate::domain::hash::Fields;
+use crate::domain::ids::RunId;
+use crate::domain::provider::ProviderErrorKind as Kind;
+use reqwest::header::HeaderMap;
+use std::time::Duration;
+
+/// A server that asks for more than this is not waited for: the person decides.
+pub const LONGEST: Duration = Duration::from_mins(1);
+/// Attempts to connect, whatever the profile allows: a refused connection seldom mends by itself.
+pub const CONNECT_ATTEMPTS: u32 = 2;
+
+/// Whether an answer with this status and kind of error may be tried again.
+#[must_use]
+pub fn worth_it(status: u16, kind: &Kind) -> bool {
+    let passing = matches!(status, 408 | 409 | 429) || (status >= 500 && !matches!(status, 501 | 505));
+    passing && matches!(kind, Kind::RateLimit | Kind::Server | Kind::Refused)
+}
+
+/// How long the server asks to wait, where it does. `now` is in milliseconds since 1970.
+#[must_use]
+pub fn asked(headers: &HeaderMap, now: i64) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let millis = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()).and_then(|ms| seconds(ms / 1000.0));
+    millis.or_else(|| {
+        ["retry-after", "llm_provider-retry-after"]
+            .into_iter()
+            .filter_map(text)
+            .find_map(|value| value.parse::<f64>().ok().and_then(seconds).or_else(|| until(value, now)))
+    })
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn until(date: &str, now: i64) -> Option<Duration> {
+    let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
+    u64::try_from(at.as_millisecond() - now).ok().or(Some(0)).map(Duration::from_millis)
+}
+
+/// The wait before attempt `next` (from 2): doubling from `base`, and spread by up to a quarter either way, so that
+/// many clients do not come back together. The spread comes from the run's id.
+#[must_use]
+pub fn backoff(run: RunId, next: u32, base: Duration) -> Duration {
+    let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(LONGEST / 2);
+    let spread = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];
+    full.mul_f64(0.75 + 0.5 * f64::from(spread) / 255.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+    use uuid::Uuid;
+
+    fn asked_by(name: &'static str, value: &'static str, now: i64) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        asked(&headers, now)
+    }
+
+    #[test]
+    fn reads_every_form_of_retry_after() {
+        assert_eq!(asked_by("retry-after", "7", 0), Some(Duration::from_secs(7)));
+        assert_eq!(asked_by("retry-after-ms", "250", 0), Some(Duration::from_millis(250)));
+        assert_eq!(asked_by("llm_provider-retry-after", "1.5", 0), Some(Duration::from_millis(1500)));
+        let date = "Wed, 21 Oct 2015 07:28:00 GMT";
+        assert_eq!(asked_by("retry-after", date, 1_445_412_470_000), Some(Duration::from_secs(10)));
+        assert_eq!(asked_by("retry-after", date, 1_500_000_000_000), Some(Duration::ZERO));
+        assert_eq!(asked_by("retry-after", "soon", 0), None);
+        assert_eq!(asked_by("retry-after", "-1", 0), None);
+        assert_eq!(asked_by("retry-after", "NaN", 0), None);
+    }
+
+    #[test]
+    fn backoff_grows_and_is_spread() {
+        let base = Duration::from_millis(500);
+        let runs: Vec<RunId> = (0..50).map(|n| RunId(Uuid::from_u128(n))).collect();
+        let second: std::collections::HashSet<Duration> = runs.iter().map(|run| backoff(*run, 2, base)).collect();
+        assert!(second.len() > 20);
+        assert!(second.iter().all(|wait| (375..=625).contains(&wait.as_millis())));
+        assert!(backoff(runs[0], 4, base) > Duration::from_millis(1_400));
+        assert!(backoff(runs[0], 99, base) <= LONGEST);
+    }
+
+    #[test]
+    fn only_passing_faults_are_worth_it() {
+        assert!(worth_it(429, &Kind::RateLimit) && worth_it(503, &Kind::Server) && worth_it(409, &Kind::Refused));
+        assert!(!worth_it(429, &Kind::Quota) && !worth_it(400, &Kind::Refused) && !worth_it(500, &Kind::TooLong));
+        assert!(!worth_it(501, &Kind::Server) && !worth_it(401, &Kind::Auth));
+    }
+}

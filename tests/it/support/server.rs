@@ -1,0 +1,225 @@
+//! A scripted HTTP server on loopback that speaks raw bytes and keeps every request as it came.
+//! Not for: understanding HTTP beyond finding a request's body.
+//!
+//! The n-th request is answered by the n-th script; the last script answers all further ones. A script that runs out
+//! closes the connection. Nothing here waits for a time: `Stall` goes on when the test says so, `Hang` until the client
+//! goes away.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// One thing that the server does.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Sends bytes at once.
+    Send(Vec<u8>),
+    /// Sends bytes in pieces of so many.
+    Split(Vec<u8>, usize),
+    /// Waits for [`Server::release`], or for the client to go away.
+    Stall,
+    /// Waits for the client to go away.
+    Hang,
+    /// Closes the connection with a reset.
+    Reset,
+    /// Closes the connection properly.
+    Close,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// `POST`, `GET`, …
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) path: String,
+    /// Names (in lower case) and values.
+    pub(crate) headers: Vec<(String, String)>,
+    /// The body's bytes.
+    pub(crate) body: Vec<u8>,
+}
+
+impl Request {
+    /// The first header of that (lower-case) name.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A running server. Its threads end with the test's process.
+pub(crate) struct Server {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<Request>>>,
+    release: Sender<()>,
+    gone: Receiver<()>,
+}
+
+impl Server {
+    /// Starts a server on a free port.
+    pub(crate) fn start(scripts: Vec<Vec<Step>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (release, released) = channel();
+        let (goes, gone) = channel();
+        let shared =
+            Shared { scripts, requests: Arc::clone(&requests), released: Arc::new(Mutex::new(released)), goes };
+        let shared = Arc::new(shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                std::thread::spawn(move || shared.serve(stream));
+            }
+        });
+        Self { address, requests, release, gone }
+    }
+
+    /// The `base_url` of a profile.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Every request so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Lets one `Stall` go on.
+    pub(crate) fn release(&self) {
+        self.release.send(()).unwrap();
+    }
+
+    /// Whether a client went away in a `Stall` or a `Hang`, waiting for it up to five seconds.
+    pub(crate) fn saw_client_leave(&self) -> bool {
+        self.gone.recv_timeout(Duration::from_secs(5)).is_ok()
+    }
+}
+
+struct Shared {
+    scripts: Vec<Vec<Step>>,
+    requests: Arc<Mutex<Vec<Request>>>,
+    released: Arc<Mutex<Receiver<()>>>,
+    goes: Sender<()>,
+}
+
+impl Shared {
+    fn serve(&self, mut stream: TcpStream) {
+        let Some(request) = read_request(&mut stream) else { return };
+        let number = {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(request);
+            requests.len() - 1
+        };
+        let script = self.scripts.get(number).or(self.scripts.last()).cloned().unwrap_or_default();
+        for step in script {
+            if !self.step(&step, &mut stream) {
+                if matches!(step, Step::Reset) {
+                    reset(stream);
+                }
+                return;
+            }
+        }
+    }
+
+    fn step(&self, step: &Step, stream: &mut TcpStream) -> bool {
+        match step {
+            Step::Send(bytes) => stream.write_all(bytes).is_ok(),
+            Step::Split(bytes, size) => {
+                let _ = stream.set_nodelay(true);
+                bytes.chunks(*size).all(|piece| stream.write_all(piece).is_ok())
+            }
+            Step::Stall => self.wait(stream, || self.released.lock().unwrap().try_recv().is_ok()),
+            Step::Hang => self.wait(stream, || false),
+            Step::Reset | Step::Close => false,
+        }
+    }
+
+    /// Until `done`, or the client goes away.
+    fn wait(&self, stream: &mut TcpStream, done: impl Fn() -> bool) -> bool {
+        stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        let mut byte = [0];
+        while !done() {
+            match stream.read(&mut byte) {
+                Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
+                }
+                Ok(1) => {}
+                _ => {
+                    let _ = self.goes.send(());
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+fn reset(stream: TcpStream) {
+    stream.set_nonblocking(true).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let _inside = runtime.enter();
+    let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+    stream.set_zero_linger().unwrap();
+}
+
+fn read_request(stream: &mut TcpStream) -> Option<Request> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    let head = loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at;
+        }
+        let read = stream.read(&mut buffer).ok().filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&buffer[..read]);
+    };
+    let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+    let mut lines = text.split("\r\n");
+    let mut first = lines.next()?.split(' ');
+    let (method, path) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, value)| value.parse::<usize>().ok()).unwrap_or(0);
+    let mut body = bytes.split_off(head + 4);
+    while body.len() < length {
+        let read = stream.read(&mut buffer).ok().filter(|read| *read > 0)?;
+        body.extend_from_slice(&buffer[..read]);
+    }
+    Some(Request { method, path, headers, body })
+}
+
+/// The head of an answer without a length: its body ends when the connection does.
+pub(crate) fn head(status: u16, headers: &[(&str, &str)]) -> Step {
+    let lines: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+    Step::Send(format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{lines}\r\n").into_bytes())
+}
+
+/// The head of an event stream.
+pub(crate) fn stream() -> Step {
+    head(200, &[("content-type", "text/event-stream")])
+}
+
+/// A whole answer with a JSON body.
+pub(crate) fn json(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Step> {
+    let mut all = vec![("content-type", "application/json")];
+    all.extend_from_slice(headers);
+    vec![head(status, &all), send(body)]
+}
+
+/// Sends a text.
+pub(crate) fn send(text: &str) -> Step {
+    Step::Send(text.as_bytes().to_vec())
+}
+
+/// An event with words of an answer.
+pub(crate) fn words(text: &str) -> Step {
+    send(&format!("data: {}\n\n", serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}}]})))
+}
+
+/// The events of a proper end.
+pub(crate) fn end() -> Step {
+    send("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+}
