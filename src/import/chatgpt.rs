@@ -19,14 +19,14 @@ pub(super) const FORMAT: &str = "chatgpt";
 pub(super) fn read(mut object: Object, place: &str, stem: &str, notes: &mut Notes) -> Option<Transcript> {
     let Some(Value::Object(mapping)) = object.shift_remove("mapping") else { return None };
     let order = children_order(&mapping);
-    let mut nodes: HashMap<String, Value> = mapping.into_iter().collect();
+    let mut by_key: HashMap<String, Value> = mapping.into_iter().collect();
     let id = json::id(&mut object, "conversation_id").or_else(|| json::id(&mut object, "id"));
     let current = json::id(&mut object, "current_node");
     let title = json::text(&mut object, "title").filter(|title| !title.trim().is_empty());
     let prefix = id.as_ref().map_or_else(|| format!("{place}, "), |id| format!("{place} ({id}), "));
     let mut drafts = Vec::with_capacity(order.len());
     for (key, listed_under) in order {
-        if let Some(node) = nodes.remove(&key) {
+        if let Some(node) = by_key.remove(&key) {
             drafts.push(draft(key, listed_under, node, &prefix, notes));
         }
     }
@@ -100,9 +100,8 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
 }
 
 fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
-    let mut author = match message.shift_remove("author") {
-        Some(Value::Object(author)) => author,
-        _ => return Err("it has no author".into()),
+    let Some(Value::Object(mut author)) = message.shift_remove("author") else {
+        return Err("it has no author".into());
     };
     let said = json::text(&mut author, "role").unwrap_or_default();
     let role = Role::from_name(&said)

@@ -50,9 +50,8 @@ fn element_end(bytes: &[u8]) -> usize {
         match byte {
             b'"' => quoted = true,
             b'{' | b'[' => depth += 1,
-            b']' if depth == 0 => return at,
+            b']' | b',' if depth == 0 => return at,
             b'}' | b']' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => return at,
             _ => {}
         }
     }

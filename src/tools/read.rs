@@ -35,7 +35,7 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
     }
     let mut taken = Taken { skipped: skip(&mut reader, &path, first, cancelled)?, ..Taken::default() };
     take(&mut reader, &path, wanted, space.limit, &mut taken, cancelled)?;
-    Ok(answer(&path, first, wanted, size, taken))
+    Ok(answer(&path, first, wanted, size, &taken))
 }
 
 /// Passes over the lines before the first one asked for.
@@ -115,7 +115,7 @@ fn take(
     Ok(())
 }
 
-fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: Taken) -> Made {
+fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken) -> Made {
     let text = String::from_utf8_lossy(&taken.bytes);
     let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !taken.inside;
     let mut body = text.into_owned();
