@@ -43,7 +43,7 @@ impl Gathering {
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });
         Self {
             notes,
-            stem: stem.to_owned(),
+            stem: if stem == "-" { String::new() } else { stem.to_owned() },
             format: None,
             piles: Vec::new(),
             by_session: HashMap::new(),
@@ -152,12 +152,15 @@ impl Pile {
     }
 }
 
-/// Identifies a conversation without an id by how it begins, up to the first question: a grown file still begins so.
+/// Identifies a conversation without an id by how it begins, up to the first answer: a grown file still begins so, and
+/// two that were only asked the same do not.
 fn beginning(records: &[Record]) -> String {
     let mut fields = Fields::new("beginning");
+    let mut asked = false;
     for record in records {
         fields = fields.text(&record.id).text(record.role.name()).hash(record.content.hash());
-        if record.role == Role::User {
+        asked |= record.role == Role::User;
+        if asked && record.role == Role::Assistant {
             break;
         }
     }

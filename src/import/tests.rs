@@ -116,6 +116,8 @@ fn chat_messages() {
     assert_eq!(shape(&bare), shape(&grown)[..2]);
     let other = one(r#"[{"role":"user","content":"z"}]"#);
     assert_ne!(bare.source, other.source);
+    let answered = one(r#"[{"role":"user","content":"a"},{"role":"assistant","content":"c"}]"#);
+    assert_ne!(bare.source, answered.source, "the same question elsewhere is another conversation");
 }
 
 #[test]
@@ -219,7 +221,8 @@ fn a_hundred_thousand_deep_in_any_order() {
         let mut text = String::new();
         for n in order {
             let parent = n.checked_sub(1).map(|n| n.to_string());
-            text.push_str(&json!({"id": n.to_string(), "parent": parent, "role": "user", "content": "x"}).to_string());
+            let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+            text.push_str(&format!("{{\"id\":\"{n}\",\"parent\":{parent},\"role\":\"user\",\"content\":\"x\"}}"));
             text.push('\n');
         }
         text
@@ -228,14 +231,14 @@ fn a_hundred_thousand_deep_in_any_order() {
     let back = one(&lines(&mut (0..100_000).rev()));
     assert_eq!(forth.records.len(), 100_000);
     assert_eq!(forth.records, back.records);
-    let mapping: serde_json::Map<String, Value> = (0..100_000_u32)
+    let nodes: Vec<String> = (0..100_000_u32)
         .map(|n| {
-            let parent = n.checked_sub(1).map(|n| n.to_string());
-            let message = json!({"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["x"]}});
-            (n.to_string(), json!({"parent": parent, "children": [(n + 1).to_string()], "message": message}))
+            let parent = n.checked_sub(1).map_or("null".to_owned(), |n| format!("\"{n}\""));
+            let message = r#"{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}"#;
+            format!("\"{n}\":{{\"parent\":{parent},\"children\":[\"{}\"],\"message\":{message}}}", n + 1)
         })
         .collect();
-    let deep = one(&json!([{"mapping": mapping, "id": "z"}]).to_string());
+    let deep = one(&format!("[{{\"id\":\"z\",\"mapping\":{{{}}}}}]", nodes.join(",")));
     assert_eq!(deep.records.len(), 100_000);
     let nested = format!("{}{}", "[".repeat(200_000), "{\"a\":".repeat(200_000));
     assert!(read(nested.as_bytes(), "nested").is_err());
