@@ -222,7 +222,8 @@ fn a_hundred_thousand_deep_in_any_order() {
         for n in order {
             let parent = n.checked_sub(1).map(|n| n.to_string());
             let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
-            text.push_str(&format!("{{\"id\":\"{n}\",\"parent\":{parent},\"role\":\"user\",\"content\":\"x\"}}"));
+            let (head, tail) = ("{\"id\":\"", ",\"role\":\"user\",\"content\":\"x\"}");
+            text.extend([head, &n.to_string(), "\",\"parent\":", &parent, tail]);
             text.push('\n');
         }
         text
@@ -321,7 +322,8 @@ proptest! {
         let text = crate::export::jsonl(&all, false).text;
         let reading = read(text.as_bytes(), "x.jsonl").unwrap();
         prop_assert_eq!(&reading.skipped, &[]);
-        prop_assert_eq!(&reading.transcripts, &[all]);
+        prop_assert_eq!(&reading.transcripts, &[all.clone()]);
+        prop_assert!(crate::export::markdown(&all, false).text.starts_with("# "));
     }
 
     #[test]
