@@ -322,7 +322,7 @@ proptest! {
         let text = crate::export::jsonl(&all, false).text;
         let reading = read(text.as_bytes(), "x.jsonl").unwrap();
         prop_assert_eq!(&reading.skipped, &[]);
-        prop_assert_eq!(&reading.transcripts, &[all.clone()]);
+        prop_assert_eq!(&reading.transcripts[..], std::slice::from_ref(&all));
         prop_assert!(crate::export::markdown(&all, false).text.starts_with("# "));
     }
 
