@@ -1,0 +1,186 @@
+//! Markdown for reading: the current path first, then every other branch from the message where it leaves.
+//! Not for: reading back (JSON lines are exact; this is not).
+
+use crate::domain::message::{End, NodeHead, Part, Role};
+use crate::domain::record::{Record, Transcript};
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write;
+
+/// Writes the whole tree.
+pub(super) fn write(transcript: &Transcript) -> String {
+    let family = Family::of(transcript);
+    let mut text = format!("# {}\n", one_line(&transcript.title));
+    let mut waiting: VecDeque<usize> = VecDeque::new();
+    let main = family.main_root();
+    waiting.extend(main);
+    waiting.extend(family.roots.iter().filter(|root| Some(**root) != main));
+    let mut names = 0;
+    let mut tags: HashMap<usize, usize> = HashMap::new();
+    while let Some(start) = waiting.pop_front() {
+        if let Some(tag) = tags.get(&start) {
+            let parent = family.parents[start].map_or(0, |parent| parent + 1);
+            let _ = write!(text, "\n---\n\n# Branch {tag}, after message {parent}\n");
+        } else if Some(start) != main {
+            text.push_str("\n---\n\n# Another beginning\n");
+        }
+        let mut at = Some(start);
+        while let Some(node) = at {
+            message(&mut text, node, &transcript.records[node]);
+            let next = family.next(node);
+            let others: Vec<usize> = family.children[node].iter().copied().filter(|kid| Some(*kid) != next).collect();
+            if !others.is_empty() {
+                let list: Vec<String> = others
+                    .iter()
+                    .map(|kid| {
+                        names += 1;
+                        tags.insert(*kid, names);
+                        format!("branch {names}")
+                    })
+                    .collect();
+                let _ = write!(
+                    text,
+                    "\n> Branch point: {} ways on; here follows one, see also {}.\n",
+                    others.len() + 1,
+                    list.join(", ")
+                );
+            }
+            waiting.extend(others);
+            at = next;
+        }
+    }
+    text
+}
+
+/// Who hangs on whom, by place in the records.
+struct Family {
+    parents: Vec<Option<usize>>,
+    children: Vec<Vec<usize>>,
+    roots: Vec<usize>,
+    on_path: Vec<bool>,
+}
+
+impl Family {
+    fn of(transcript: &Transcript) -> Self {
+        let count = transcript.records.len();
+        let by_id: HashMap<&str, usize> =
+            transcript.records.iter().enumerate().map(|(at, record)| (record.id.as_str(), at)).collect();
+        // Only an earlier record counts as parent: records come parents first, and so no circle can arise.
+        let parents: Vec<Option<usize>> = transcript
+            .records
+            .iter()
+            .enumerate()
+            .map(|(at, record)| record.parent.as_deref().and_then(|id| by_id.get(id)).copied().filter(|p| *p < at))
+            .collect();
+        let (mut children, mut roots) = (vec![Vec::new(); count], Vec::new());
+        for (at, parent) in parents.iter().enumerate() {
+            match parent {
+                Some(parent) => children[*parent].push(at),
+                None => roots.push(at),
+            }
+        }
+        let mut on_path = vec![false; count];
+        let mut at = transcript.current.as_deref().and_then(|id| by_id.get(id)).copied();
+        while let Some(node) = at {
+            on_path[node] = true;
+            at = parents[node];
+        }
+        Self { parents, children, roots, on_path }
+    }
+
+    fn main_root(&self) -> Option<usize> {
+        self.roots.iter().find(|root| self.on_path[**root]).or(self.roots.first()).copied()
+    }
+
+    /// The child that the text goes on with: the one on the current path, else the newest.
+    fn next(&self, node: usize) -> Option<usize> {
+        let children = &self.children[node];
+        children.iter().find(|kid| self.on_path[**kid]).or(children.last()).copied()
+    }
+}
+
+fn message(text: &mut String, place: usize, record: &Record) {
+    if record.content.parts.is_empty() && record.end == End::Complete {
+        return;
+    }
+    let who = match record.role {
+        Role::System => "Instructions",
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+        Role::Tool => "Tool",
+    };
+    let _ = write!(text, "\n## {}. {who}", place + 1);
+    if let Some(name) = record.name.as_deref().filter(|name| !name.is_empty()) {
+        let _ = write!(text, " ({})", one_line(name));
+    }
+    text.push_str("\n\n");
+    let about = about(record);
+    if !about.is_empty() {
+        let _ = write!(text, "*{}*\n\n", about.join(" · "));
+    }
+    for part in &record.content.parts {
+        write_part(text, part);
+    }
+}
+
+fn about(record: &Record) -> Vec<String> {
+    let mut about = Vec::new();
+    about.extend(record.at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|stamp| stamp.to_string()));
+    about.extend(record.model.as_deref().map(one_line));
+    if !record.lane.is_empty() {
+        about.push(format!("lane {}", one_line(&record.lane)));
+    }
+    if record.end != End::Complete {
+        about.push(record.end.name().to_owned());
+    }
+    if record.hidden {
+        about.push("hidden".to_owned());
+    }
+    about
+}
+
+fn write_part(text: &mut String, part: &Part) {
+    match part {
+        Part::Text { text: words } => {
+            let _ = writeln!(text, "{}", words.trim_end());
+        }
+        Part::Reasoning { text: words } => {
+            text.push_str("> Thought aloud:\n");
+            for line in words.lines() {
+                let _ = writeln!(text, "> {line}");
+            }
+            text.push('\n');
+        }
+        Part::Call { name, args, .. } => {
+            let _ = writeln!(text, "Calls the tool {}:\n", code(name));
+            fenced(text, "json", args);
+        }
+        Part::Reply { name, body, .. } => {
+            if !name.is_empty() {
+                let _ = writeln!(text, "Result of {}:\n", code(name));
+            }
+            fenced(text, "", body);
+        }
+        Part::Opaque { mime, raw, bytes } => {
+            let _ = writeln!(text, "[{}, {bytes} bytes, {}]", one_line(mime), raw.short());
+        }
+    }
+}
+
+/// A fenced block whose fence is longer than any run of backticks inside.
+fn fenced(text: &mut String, language: &str, body: &str) {
+    let (mut longest, mut run) = (0, 0);
+    for byte in body.bytes() {
+        run = if byte == b'`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat((longest + 1).max(3));
+    let _ = write!(text, "{fence}{language}\n{}\n{fence}\n", body.strip_suffix('\n').unwrap_or(body));
+}
+
+fn code(name: &str) -> String {
+    format!("`{}`", one_line(name).replace('`', "'"))
+}
+
+fn one_line(text: &str) -> String {
+    NodeHead::preview_of(text)
+}

@@ -1,0 +1,272 @@
+//! One message object, as pleach JSON lines and OpenAI chat messages write it (they share their shape).
+//! Not for: how messages hang together (`arrange`).
+
+use super::json::{self, Object};
+use super::time;
+use crate::domain::message::{Content, End, Part, Role};
+use crate::domain::record::Record;
+use serde_json::{Value, json};
+
+/// What a message says of its parent.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Parent {
+    /// Nothing.
+    Unsaid,
+    /// It has none.
+    Root,
+    /// This one.
+    Of(String),
+}
+
+/// A record whose place in its tree is not settled yet.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Draft {
+    /// Its number in the file, for messages.
+    pub(super) number: u64,
+    /// What the number counts.
+    pub(super) unit: &'static str,
+    /// Its parent.
+    pub(super) parent: Parent,
+    /// Could not be read: only its place counts, and only if something hangs on it.
+    pub(super) ghost: bool,
+    /// A tool's result that does not name its call.
+    pub(super) loose: bool,
+    /// The conversation stands here.
+    pub(super) current: bool,
+    /// The record; its `id` is empty where the file has none, its `parent` is not set yet.
+    pub(super) record: Record,
+}
+
+impl Draft {
+    /// An empty, hidden message that keeps a place.
+    pub(super) fn ghost(id: String, parent: Parent, number: u64, unit: &'static str) -> Self {
+        let record = Record {
+            id,
+            parent: None,
+            role: Role::System,
+            name: None,
+            content: Content::default(),
+            end: End::Complete,
+            at: None,
+            lane: String::new(),
+            hidden: true,
+            model: None,
+        };
+        Self { number, unit, parent, ghost: true, loose: false, current: false, record }
+    }
+
+    /// Where it stands in the file.
+    pub(super) fn place(&self, prefix: &str) -> String {
+        if self.number == 0 {
+            return format!("{prefix}node {}", self.record.id);
+        }
+        format!("{prefix}{} {}", self.unit, self.number)
+    }
+}
+
+/// Reads one message. A bad one comes as the reason and, for its place, a ghost.
+pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Result<Draft, (String, Box<Draft>)> {
+    let id = json::id(&mut object, "id").unwrap_or_default();
+    let parent = match object.get("parent") {
+        None => Parent::Unsaid,
+        Some(Value::Null) => Parent::Root,
+        Some(_) => match json::id(&mut object, "parent") {
+            Some(id) if id.is_empty() => Parent::Root,
+            Some(id) => Parent::Of(id),
+            None => Parent::Unsaid,
+        },
+    };
+    json::drop_null(&mut object, "parent");
+    let mut draft = Draft::ghost(id, parent, number, unit);
+    let role = match object.get("role") {
+        Some(Value::String(name)) => Role::from_name(name).ok_or_else(|| format!("unknown role {:?}", short(name))),
+        Some(other) => Err(format!("its role is {}", json::kind(other))),
+        None => Err("it has no role".to_owned()),
+    };
+    match role.and_then(|role| fill(&mut draft, role, &mut object)) {
+        Ok(()) => {
+            draft.ghost = false;
+            Ok(draft)
+        }
+        Err(why) => Err((why, Box::new(draft))),
+    }
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String> {
+    object.shift_remove("role");
+    object.shift_remove("session");
+    draft.current = json::truth(object, "current").unwrap_or(false);
+    draft.loose = role == Role::Tool && !object.contains_key("tool_call_id");
+    let name = json::text(object, "name");
+    json::drop_null(object, "name");
+    let mut kept = Vec::new();
+    let parts = match exact_parts(object) {
+        Some(parts) => {
+            draft.loose = false;
+            object.shift_remove("content");
+            parts
+        }
+        None if role == Role::Tool => tool_parts(object, name.as_deref(), &draft.record.id, &mut kept)?,
+        None => said_parts(object, &draft.record.id, &mut kept)?,
+    };
+    let at = ["created_at", "timestamp", "create_time"].into_iter().find_map(|key| {
+        let at = object.get(key).and_then(time::millis)?;
+        object.shift_remove(key);
+        Some(at)
+    });
+    json::drop_null(object, "created_at");
+    let end = object.get("status").and_then(Value::as_str).and_then(End::from_name);
+    if end.is_some() {
+        object.shift_remove("status");
+    }
+    let record = &mut draft.record;
+    record.role = role;
+    record.name = name;
+    record.at = at;
+    record.end = end.unwrap_or(End::Complete);
+    record.lane = json::text(object, "lane").unwrap_or_default();
+    json::drop_null(object, "lane");
+    record.hidden = json::truth(object, "hidden").unwrap_or(false);
+    record.model = json::text(object, "model");
+    json::drop_null(object, "model");
+    record.content = Content { parts, extra: extra(object, kept) };
+    Ok(())
+}
+
+/// The exact parts, which our own export writes where the plain fields would not say everything.
+fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
+    let parts = serde_json::from_value(object.get("parts")?.clone()).ok()?;
+    for key in ["parts", "reasoning", "tool_calls", "tool_call_id"] {
+        object.shift_remove(key);
+    }
+    Some(parts)
+}
+
+fn extra(object: &mut Object, kept: Vec<Value>) -> Option<Value> {
+    let ours = object.shift_remove("extra").filter(|value| !value.is_null());
+    if !kept.is_empty() {
+        object.insert("opaque".into(), Value::Array(kept));
+    }
+    let rest = std::mem::take(object);
+    match (ours, rest.is_empty()) {
+        (ours, true) => ours,
+        (None, false) => Some(Value::Object(rest)),
+        (Some(Value::Object(mut ours)), false) => {
+            for (key, value) in rest {
+                ours.entry(key).or_insert(value);
+            }
+            Some(Value::Object(ours))
+        }
+        (Some(other), false) => Some(json!({ "extra": other, "fields": rest })),
+    }
+}
+
+fn said_parts(object: &mut Object, id: &str, kept: &mut Vec<Value>) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let thought = json::text(object, "reasoning").or_else(|| json::text(object, "reasoning_content"));
+    if let Some(text) = thought.filter(|text| !text.is_empty()) {
+        parts.push(Part::Reasoning { text });
+    }
+    let mut said = content_parts(object, kept)?;
+    if said.is_empty()
+        && let Some(text) = json::text(object, "refusal")
+    {
+        said.push(Part::Text { text });
+    }
+    let calls = call_parts(object, id);
+    if !calls.is_empty() {
+        said.retain(|part| !matches!(part, Part::Text { text } if text.is_empty()));
+    }
+    parts.extend(said);
+    parts.extend(calls);
+    for key in ["reasoning", "reasoning_content", "refusal", "tool_calls", "function_call"] {
+        json::drop_null(object, key);
+    }
+    Ok(parts)
+}
+
+fn tool_parts(object: &mut Object, name: Option<&str>, id: &str, kept: &mut Vec<Value>) -> Result<Vec<Part>, String> {
+    let silent = object.get("content").is_none_or(Value::is_null);
+    let call = json::id(object, "tool_call_id");
+    if silent && call.is_none() {
+        object.shift_remove("content");
+        return Ok(call_parts(object, id));
+    }
+    let (mut body, mut parts) = (Vec::new(), Vec::new());
+    for part in content_parts(object, kept)? {
+        match part {
+            Part::Text { text } => body.push(text),
+            other => parts.push(other),
+        }
+    }
+    let reply =
+        Part::Reply { call: call.unwrap_or_default(), name: name.unwrap_or_default().into(), body: body.join("\n") };
+    parts.insert(0, reply);
+    parts.extend(call_parts(object, id));
+    Ok(parts)
+}
+
+fn content_parts(object: &mut Object, kept: &mut Vec<Value>) -> Result<Vec<Part>, String> {
+    match object.shift_remove("content") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![Part::Text { text }]),
+        Some(Value::Array(items)) => Ok(items.into_iter().map(|item| content_item(item, kept)).collect()),
+        Some(other) => Err(format!("its content is {}", json::kind(&other))),
+    }
+}
+
+fn content_item(item: Value, kept: &mut Vec<Value>) -> Part {
+    let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+    let words = match kind {
+        "text" | "input_text" | "output_text" | "" => item.get("text").or(Some(&item)).and_then(Value::as_str),
+        "refusal" => item.get("refusal").and_then(Value::as_str),
+        _ => None,
+    };
+    match words {
+        Some(text) => Part::Text { text: text.to_owned() },
+        None => json::opaque(item, kept),
+    }
+}
+
+/// The calls with whole arguments; a call without them never becomes a call and stays for `extra`.
+fn call_parts(object: &mut Object, id: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if let Some(Value::Array(calls)) = object.get("tool_calls") {
+        let (good, bad): (Vec<_>, Vec<_>) = calls
+            .iter()
+            .enumerate()
+            .map(|(place, call)| call_part(call, id, place).ok_or(call))
+            .partition(Result::is_ok);
+        let bad: Vec<Value> = bad.into_iter().filter_map(Result::err).cloned().collect();
+        parts.extend(good.into_iter().flatten());
+        if bad.is_empty() {
+            object.shift_remove("tool_calls");
+        } else {
+            object.insert("tool_calls".into(), Value::Array(bad));
+        }
+    }
+    let old = object.get("function_call").and_then(|call| call_part(&json!({ "function": call }), id, parts.len()));
+    if let Some(part) = old {
+        object.shift_remove("function_call");
+        parts.push(part);
+    }
+    parts
+}
+
+fn call_part(call: &Value, id: &str, place: usize) -> Option<Part> {
+    let function = call.get("function").unwrap_or(call);
+    let name = function.get("name")?.as_str()?.to_owned();
+    let args = match function.get("arguments")? {
+        Value::String(text) if text.is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+            text.clone()
+        }
+        Value::Object(object) => Value::Object(object.clone()).to_string(),
+        _ => return None,
+    };
+    let id = call.get("id").and_then(Value::as_str).map_or_else(|| format!("{id}-call-{}", place + 1), str::to_owned);
+    Some(Part::Call { id, name, args })
+}

@@ -1,0 +1,91 @@
+//! A call's arguments: lenient about their form, strict about paths, clear for the model when something is missing.
+//! Not for: opening anything.
+
+use super::Stop;
+use serde_json::{Map, Value};
+use std::path::{Component, Path, PathBuf};
+
+/// Arguments of one call.
+pub(super) struct Args(Map<String, Value>);
+
+impl Args {
+    /// Reads the verbatim text; nothing at all is an empty object.
+    pub(super) fn parse(text: &str) -> Result<Self, Stop> {
+        let text = text.trim();
+        if text.is_empty() || text == "null" {
+            return Ok(Self(Map::new()));
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(object)) => Ok(Self(object)),
+            // Some models send the object as a text.
+            Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+                Ok(Value::Object(object)) => Ok(Self(object)),
+                _ => Err(Stop::Failed("The arguments must be a JSON object.".into())),
+            },
+            Ok(_) => Err(Stop::Failed("The arguments must be a JSON object.".into())),
+            Err(error) => Err(Stop::Failed(format!("The arguments are not readable as JSON: {error}."))),
+        }
+    }
+
+    /// A text, where given.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Stop> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Stop::Failed(format!("The argument {name} must be a text."))),
+        }
+    }
+
+    /// A text that must be there.
+    pub(super) fn needed(&self, name: &str) -> Result<&str, Stop> {
+        self.text(name)?
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| Stop::Failed(format!("The argument {name} is missing.")))
+    }
+
+    /// A whole number from 1, where given; one written as a text is fine.
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Stop> {
+        let number = match self.0.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Number(number)) => number.as_u64().or_else(|| number.as_f64().and_then(whole)),
+            Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        match number {
+            Some(number) if number > 0 => Ok(Some(number)),
+            _ => Err(Stop::Failed(format!("The argument {name} must be a whole number from 1."))),
+        }
+    }
+
+    /// The path beneath the root, empty for the root itself.
+    pub(super) fn path(&self) -> Result<PathBuf, Stop> {
+        let text = self.text("path")?.unwrap_or_default();
+        let mut path = PathBuf::new();
+        if text.contains('\0') {
+            return Err(Stop::Refused("The path holds a NUL.".into()));
+        }
+        for component in Path::new(text).components() {
+            match component {
+                Component::Normal(name) => path.push(name),
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    return Err(Stop::Refused(
+                        "The path holds \"..\"; paths are relative to the workspace root.".into(),
+                    ));
+                }
+                Component::RootDir | Component::Prefix(_) => {
+                    return Err(Stop::Refused(
+                        "The path is absolute; paths are relative to the workspace root.".into(),
+                    ));
+                }
+            }
+        }
+        Ok(path)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range before")]
+fn whole(number: f64) -> Option<u64> {
+    ((0.0..9e15).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}

@@ -1,0 +1,81 @@
+//! Walks folders of the workspace in a fixed order, by descriptor, without following links.
+//! Not for: what is done with the entries.
+
+use super::rules::Rules;
+use super::{Stop, Workspace, stop};
+use std::path::{Path, PathBuf};
+
+/// What an entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link; it is named, never followed.
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// One entry on the way.
+pub(super) struct Entry {
+    /// Beneath the root.
+    pub(super) path: PathBuf,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// Folders still to be read, and entries still to be handed out: an explicit stack, for trees of any depth.
+pub(super) struct Walk<'a> {
+    space: &'a Workspace,
+    stack: Vec<(Entry, usize, Rules)>,
+    depth: usize,
+    /// Folders that could not be read.
+    pub(super) unread: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts inside `folder`, which must be readable, and goes `depth` levels down.
+    pub(super) fn new(space: &'a Workspace, folder: &Path, depth: usize) -> Result<Self, Stop> {
+        let mut walk = Self { space, stack: Vec::new(), depth, unread: 0 };
+        let rules = Rules::down_to(space, folder);
+        walk.read(folder, 1, &rules)?;
+        Ok(walk)
+    }
+
+    /// The next entry; a folder comes before what is in it.
+    pub(super) fn next(&mut self) -> Option<Entry> {
+        let (entry, level, rules) = self.stack.pop()?;
+        if entry.kind == Kind::Folder && level < self.depth {
+            let rules = rules.enter(self.space, &entry.path);
+            if self.read(&entry.path, level + 1, &rules).is_err() {
+                self.unread += 1;
+            }
+        }
+        Some(entry)
+    }
+
+    fn read(&mut self, folder: &Path, level: usize, rules: &Rules) -> Result<(), Stop> {
+        let at = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let entries = self.space.root.read_dir(at).map_err(|error| stop(folder, &error))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| stop(folder, &error))?;
+            let path = folder.join(entry.file_name());
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => Kind::Folder,
+                Ok(kind) if kind.is_file() => Kind::File,
+                Ok(kind) if kind.is_symlink() => Kind::Link,
+                Ok(_) => Kind::Other,
+                Err(_) => continue,
+            };
+            if !rules.leave_out(&path, kind == Kind::Folder) {
+                found.push(Entry { path, kind });
+            }
+        }
+        found.sort_unstable_by(|a, b| b.path.cmp(&a.path));
+        self.stack.extend(found.into_iter().map(|entry| (entry, level, rules.clone())));
+        Ok(())
+    }
+}

@@ -1,0 +1,511 @@
+//! Holds the house's import table (see the architecture document in `src/lib.rs`): which room may know which, where the
+//! guests may come, and what the pure rooms never touch. Not for: how the code reads; that is clippy's and rustfmt's.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use syn::visit::{self, Visit};
+
+/// Rooms of the second floor: each knows itself and the ground.
+const TALENTS: &[&str] =
+    &["config", "context", "store", "llm", "tools", "retrieval", "code", "import", "export", "telemetry"];
+const ALL_ROOMS: &[&str] = &[
+    "domain",
+    "engine",
+    "cli",
+    "tui",
+    "config",
+    "context",
+    "store",
+    "llm",
+    "tools",
+    "retrieval",
+    "code",
+    "import",
+    "export",
+    "telemetry",
+];
+/// Crates that may come only into one room.
+const GUESTS: &[(&str, &str)] = &[
+    ("ratatui", "tui"),
+    ("crossterm", "tui"),
+    ("tui_textarea", "tui"),
+    ("ratatui_textarea", "tui"),
+    ("rusqlite", "store"),
+    ("rusqlite_migration", "store"),
+    ("async_openai", "llm"),
+    ("reqwest", "llm"),
+    ("tiktoken_rs", "llm"),
+];
+const NO_TOKIO: &[&[&str]] = &[&["domain"], &["context"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];
+const NO_WORLD: &[&[&str]] = &[&["domain"], &["context"], &["tui", "update"], &["tui", "view"]];
+const WORLD: &[&[&str]] = &[
+    &["std", "fs"],
+    &["std", "env"],
+    &["std", "process"],
+    &["std", "net"],
+    &["std", "os"],
+    &["std", "time", "SystemTime"],
+    &["cap_std"],
+    &["rustix"],
+    &["etcetera"],
+];
+const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
+const MOST_LINES: usize = 500;
+const MOST_MAIN: usize = 40;
+
+/// Something that the house forbids.
+#[derive(PartialEq, Eq, Clone, PartialOrd, Ord)]
+struct Offence {
+    file: String,
+    line: usize,
+    rule: String,
+}
+
+impl fmt::Debug for Offence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.rule)
+    }
+}
+
+/// Whether a module may name a place in the crate.
+fn may_know(from: &[String], to: &[String]) -> bool {
+    let name = |path: &[String], at: usize| path.get(at).cloned().unwrap_or_default();
+    let (room, inner) = (name(from, 0), name(from, 1));
+    let (wanted, part) = (name(to, 0), name(to, 1));
+    // A single segment that is no room is an item of lib.rs itself (a macro, say).
+    if !ALL_ROOMS.contains(&wanted.as_str()) || wanted == "domain" {
+        return true;
+    }
+    let door = wanted == "engine" && part == "api";
+    match room.as_str() {
+        "domain" => false,
+        "" => true,
+        "engine" => !matches!(wanted.as_str(), "cli" | "tui"),
+        "cli" => wanted == "cli" || wanted == "config" || door,
+        "tui" => {
+            let own = |parts: &[&str]| wanted == "tui" && parts.contains(&part.as_str());
+            match inner.as_str() {
+                "model" => own(&["model"]) || wanted == "config",
+                "view" => own(&["view", "model", "theme", "text"]),
+                "update" => own(&["update", "model", "msg"]) || door,
+                _ => wanted == "tui" || wanted == "config" || door,
+            }
+        }
+        talent if TALENTS.contains(&talent) => wanted == talent,
+        _ => false,
+    }
+}
+
+fn stands_in(module: &[String], places: &[&[&str]]) -> bool {
+    places.iter().any(|place| begins(module, place))
+}
+
+fn begins(path: &[String], with: &[&str]) -> bool {
+    path.len() >= with.len() && path.iter().zip(with).all(|(a, b)| a == b)
+}
+
+/// Walks one file.
+struct Inspector<'a> {
+    file: &'a str,
+    text: &'a str,
+    /// The module at hand, inline modules included.
+    module: Vec<String>,
+    found: BTreeSet<Offence>,
+}
+
+impl Inspector<'_> {
+    fn offend(&mut self, path: &[String], rule: String) {
+        let line = self.line_of(path);
+        self.found.insert(Offence { file: self.file.to_owned(), line, rule });
+    }
+
+    /// The line that most probably holds a path: the one with its longest written part.
+    fn line_of(&self, path: &[String]) -> usize {
+        let code = |line: &&str| !line.trim_start().starts_with("//");
+        let whole = path.join("::");
+        let tails = (0..path.len()).map(|from| path[from..].join("::"));
+        let heads = (1..path.len()).rev().map(|to| path[..to].join("::"));
+        for part in std::iter::once(whole).chain(tails).chain(heads) {
+            let at = self.text.lines().position(|line| code(&line) && holds_word(line, &part));
+            if let Some(at) = at {
+                return at + 1;
+            }
+        }
+        1
+    }
+
+    /// Judges one path as written.
+    fn judge(&mut self, written: &[String], exported: bool) {
+        let Some(first) = written.first() else { return };
+        let inside = match first.as_str() {
+            "crate" | "pleach" => Some(written[1..].to_vec()),
+            "self" if written.len() > 1 => Some([&self.module[..], &written[1..]].concat()),
+            "super" => {
+                let ups = written.iter().take_while(|segment| *segment == "super").count();
+                let kept = self.module.len().saturating_sub(ups);
+                Some([&self.module[..kept], &written[ups..]].concat())
+            }
+            _ => None,
+        };
+        let name = written.join("::");
+        let from = if self.module.is_empty() { "the crate root".to_owned() } else { self.module.join("::") };
+        match inside {
+            Some(to) if !to.is_empty() => {
+                if !may_know(&self.module, &to) {
+                    self.offend(written, format!("{from} may not know {name}"));
+                }
+                if exported && !self.module.is_empty() && to.first() != self.module.first() {
+                    self.offend(written, format!("pub use across rooms: {name}"));
+                }
+            }
+            Some(_) => {}
+            None => self.judge_guest(written, &name, &from),
+        }
+    }
+
+    fn judge_guest(&mut self, written: &[String], name: &str, from: &str) {
+        let room = self.module.first().cloned().unwrap_or_else(|| "main".to_owned());
+        if let Some((guest, home)) = GUESTS.iter().find(|(guest, _)| written[0] == *guest)
+            && room != *home
+        {
+            self.offend(written, format!("{guest} may come only into {home}, not into {from}"));
+        }
+        if written[0] == "tokio" && stands_in(&self.module, NO_TOKIO) {
+            self.offend(written, format!("tokio may not come into {from}"));
+        }
+        if !stands_in(&self.module, NO_WORLD) {
+            return;
+        }
+        let clock = written.len() > 1 && written.last().is_some_and(|last| CLOCKS.contains(&last.as_str()));
+        if clock || WORLD.iter().any(|place| begins(written, place)) {
+            self.offend(written, format!("{from} touches the world: {name}"));
+        }
+    }
+
+    fn judge_use(&mut self, tree: &syn::UseTree, before: &mut Vec<String>, exported: bool) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                self.judge_use(&path.tree, before, exported);
+                before.pop();
+            }
+            syn::UseTree::Name(name) if name.ident == "self" => self.judge(&before.clone(), exported),
+            syn::UseTree::Name(name) => self.judge(&[&before[..], &[name.ident.to_string()]].concat(), exported),
+            syn::UseTree::Rename(name) => self.judge(&[&before[..], &[name.ident.to_string()]].concat(), exported),
+            syn::UseTree::Glob(_) => self.judge(&[&before[..], &["*".to_owned()]].concat(), exported),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.judge_use(item, before, exported)),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Inspector<'_> {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !is_test(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_test(&item.attrs) {
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.module.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let exported = !matches!(item.vis, syn::Visibility::Inherited);
+        self.judge_use(&item.tree, &mut Vec::new(), exported);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if segments.len() > 1 {
+            self.judge(&segments, false);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if call.method == "elapsed" && call.args.is_empty() && stands_in(&self.module, NO_WORLD) {
+            let from = self.module.join("::");
+            self.offend(&["elapsed".to_owned()], format!("{from} reads the clock: elapsed()"));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    /// Most macros of ours take expressions; what does not parse so is left alone.
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        visit::visit_macro(self, call);
+        let parser = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
+        for expression in call.parse_body_with(parser).iter().flatten() {
+            self.visit_foreign(expression);
+        }
+    }
+}
+
+impl Inspector<'_> {
+    /// Visits syntax that lives shorter than the file's.
+    fn visit_foreign(&mut self, expression: &syn::Expr) {
+        let mut inner = Inspector {
+            file: self.file,
+            text: self.text,
+            module: self.module.clone(),
+            found: std::mem::take(&mut self.found),
+        };
+        inner.visit_expr(expression);
+        self.found = inner.found;
+    }
+}
+
+fn holds_word(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].chars().next_back().is_some_and(part) && !line[at + word.len()..].chars().next().is_some_and(part)
+    })
+}
+
+fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+    match item {
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Const(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+/// The module of a file, from its path beneath `src`.
+fn module_of(file: &str) -> Vec<String> {
+    let parts: Vec<&str> = file.trim_end_matches(".rs").split('/').collect();
+    match parts.as_slice() {
+        ["lib" | "main"] => Vec::new(),
+        [above @ .., "mod"] => above.iter().map(|part| (*part).to_owned()).collect(),
+        all => all.iter().map(|part| (*part).to_owned()).collect(),
+    }
+}
+
+/// Modules that a file declares for tests only, as paths beneath `src` without their ending.
+fn test_modules(file: &str, text: &str) -> Vec<String> {
+    let Ok(parsed) = syn::parse_file(text) else { return Vec::new() };
+    let module = module_of(file).join("/");
+    let test_only = parsed.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(item) if item.content.is_none() && is_test(&item.attrs) => Some(item.ident.to_string()),
+        _ => None,
+    });
+    test_only.map(|name| if module.is_empty() { name } else { format!("{module}/{name}") }).collect()
+}
+
+/// Lines outside inline test modules (rustfmt sets their braces).
+fn lines_without_tests(text: &str) -> usize {
+    let (mut count, mut inside, mut marked) = (0, false, false);
+    for line in text.lines() {
+        if inside {
+            inside = line != "}";
+            continue;
+        }
+        if marked && line.starts_with("mod ") && line.ends_with('{') {
+            (inside, marked) = (true, false);
+            count -= 1;
+            continue;
+        }
+        marked = line == "#[cfg(test)]";
+        count += 1;
+    }
+    count
+}
+
+/// All offences of one file, by its path beneath `src`.
+fn inspect(file: &str, text: &str) -> Vec<Offence> {
+    let offence = |line, rule: String| Offence { file: format!("src/{file}"), line, rule };
+    let mut found = Vec::new();
+    if !text.starts_with("//! ") {
+        found.push(offence(1, "the file has no //! header saying what it is for".into()));
+    }
+    let most = if file == "main.rs" { MOST_MAIN } else { MOST_LINES };
+    let lines = lines_without_tests(text);
+    if lines > most {
+        found.push(offence(most + 1, format!("the file has {lines} lines; {most} are allowed")));
+    }
+    match syn::parse_file(text) {
+        Ok(parsed) => {
+            let name = format!("src/{file}");
+            let module = module_of(file);
+            let mut inspector = Inspector { file: &name, text, module, found: BTreeSet::new() };
+            inspector.visit_file(&parsed);
+            found.extend(inspector.found);
+        }
+        Err(error) => found.push(offence(1, format!("the file does not parse: {error}"))),
+    }
+    found
+}
+
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut waiting, mut found): (Vec<PathBuf>, _) = (vec![root.clone()], Vec::new());
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_house_keeps_its_rules() {
+    let sources = sources();
+    assert!(sources.len() > 20, "the sources were not found");
+    let for_tests: Vec<String> = sources.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
+    let is_for_tests = |file: &str| {
+        let name = file.trim_end_matches(".rs");
+        for_tests
+            .iter()
+            .any(|test| name == test || name.strip_prefix(test.as_str()).is_some_and(|r| r.starts_with('/')))
+    };
+    let found: Vec<Offence> =
+        sources.iter().filter(|(file, _)| !is_for_tests(file)).flat_map(|(file, text)| inspect(file, text)).collect();
+    let list: Vec<String> = found.iter().map(|offence| format!("{offence:?}")).collect();
+    assert!(found.is_empty(), "{} offences:\n{}", list.len(), list.join("\n"));
+}
+
+/// The offences of a planted file, as `line: rule`.
+fn planted(file: &str, code: &str) -> Vec<String> {
+    let text = format!("//! A planted file.\n{code}\n");
+    inspect(file, &text).into_iter().map(|offence| format!("{}: {}", offence.line, offence.rule)).collect()
+}
+
+#[test]
+fn planted_edges_are_caught() {
+    for (file, code) in [
+        ("domain/plan.rs", "use crate::store::Store;"),
+        ("context/mod.rs", "use crate::config::Settings;"),
+        ("store/mod.rs", "fn f() { crate::llm::ask(); }"),
+        ("llm/openai.rs", "use super::super::engine::api::Ticket;"),
+        ("import/mod.rs", "use crate::{domain::record::Record, export};"),
+        ("export/mod.rs", "fn f(x: &crate::import::ImportError) {}"),
+        (
+            "tools/mod.rs",
+            "impl From<crate::store::StoreError> for X { fn from(_: crate::store::StoreError) -> X { X } }",
+        ),
+        ("engine/turn.rs", "use crate::tui::msg::Msg;"),
+        ("engine/mod.rs", "use crate::cli;"),
+        ("cli/mod.rs", "use crate::tui::run;"),
+        ("cli/ask.rs", "use crate::engine::Engine;"),
+        ("cli/ask.rs", "use crate::store::Store as S;"),
+        ("tui/mod.rs", "use crate::engine::journal::Journal;"),
+        ("tui/mod.rs", "use crate::cli::output;"),
+        ("tui/model/mod.rs", "use crate::engine::api::Event;"),
+        ("tui/model/tree.rs", "use crate::tui::msg::Msg;"),
+        ("tui/view/mod.rs", "use crate::config::Keymap;"),
+        ("tui/view/tree.rs", "use super::super::msg::Msg;"),
+        ("tui/view/tree.rs", "use crate::engine::api::Event;"),
+        ("tui/update/mod.rs", "use crate::tui::view::draw;"),
+        ("tui/update/mod.rs", "use crate::config::Keymap;"),
+        ("store/mod.rs", "fn f() { println!(\"{}\", crate::llm::name()); }"),
+        ("store/mod.rs", "mod inner { use super::super::llm::Openai; }"),
+        ("unknown/mod.rs", "use crate::store::Store;"),
+    ] {
+        let found = planted(file, code);
+        assert!(
+            found.len() == 1 && found[0].starts_with("2: ") && found[0].contains("may not know"),
+            "{file} {code}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn planted_guests_and_worlds_are_caught() {
+    for (file, code) in [
+        ("engine/mod.rs", "use ratatui::buffer::Buffer;"),
+        ("cli/mod.rs", "fn f() { crossterm::terminal::size(); }"),
+        ("main.rs", "fn main() { ratatui::restore(); }"),
+        ("engine/mod.rs", "use rusqlite::Connection;"),
+        ("cli/models.rs", "use async_openai::types::Model;"),
+        ("tui/mod.rs", "fn f() -> reqwest::Result<()> { Ok(()) }"),
+        ("context/tokens.rs", "use tiktoken_rs::CoreBPE;"),
+        ("domain/run.rs", "use tokio::sync::mpsc;"),
+        ("context/mod.rs", "async fn f() { tokio::task::yield_now().await }"),
+        ("tui/model/mod.rs", "use tokio::sync::watch;"),
+        ("tui/view/mod.rs", "use {std::fmt, std::fs::File};"),
+        ("domain/ids.rs", "fn f() -> uuid::Uuid { uuid::Uuid::now_v7() }"),
+        ("context/mod.rs", "fn f() { let _ = std::time::Instant::now(); }"),
+        ("context/mod.rs", "fn f() { let _ = jiff::Timestamp::now(); }"),
+        ("context/mod.rs", "fn f(x: std::time::Instant) { let _ = x.elapsed(); }"),
+        ("tui/update/mod.rs", "fn f() { let _ = std::env::var(\"HOME\"); }"),
+        ("domain/mod.rs", "use std::time::SystemTime;"),
+    ] {
+        let found = planted(file, code);
+        assert!(found.len() == 1 && found[0].starts_with("2: "), "{file} {code}: {found:?}");
+    }
+}
+
+#[test]
+fn planted_forms_are_caught() {
+    let across = planted("engine/mod.rs", "pub use crate::store::Store;");
+    assert_eq!(across, ["2: pub use across rooms: crate::store::Store"]);
+    assert_eq!(planted("engine/mod.rs", "pub(crate) use crate::domain::ids::RunId;").len(), 1);
+    assert_eq!(inspect("store/mod.rs", "use std::fmt;\n")[0].rule, "the file has no //! header saying what it is for");
+    let long = |lines: usize| format!("//! Long.\n{}", "// x\n".repeat(lines - 1));
+    assert_eq!(inspect("store/a.rs", &long(500)), []);
+    assert_eq!(inspect("store/a.rs", &long(501)).len(), 1);
+    let with_tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", long(500), "    // x\n".repeat(300));
+    assert_eq!(inspect("store/a.rs", &with_tests), []);
+    assert_eq!(inspect("store/a.rs", &format!("{with_tests}// x\n")).len(), 1);
+    assert_eq!(inspect("main.rs", &long(40)), []);
+    assert_eq!(inspect("main.rs", &long(41)).len(), 1);
+    assert_eq!(inspect("store/a.rs", "//! Broken.\nfn (").len(), 1);
+}
+
+#[test]
+fn what_is_allowed_is_left_alone() {
+    for (file, code) in [
+        ("lib.rs", "pub mod cli; pub mod domain;"),
+        ("main.rs", "use pleach::{cli, tui}; fn main() { cli::run(); tui::run(); }"),
+        ("domain/plan.rs", "use super::ids::NodeId; use crate::domain::hash::Hash; pub use super::mark::Mark;"),
+        ("store/nodes.rs", "use crate::domain::ids::NodeId; use super::StoreError; use rusqlite::params; use std::fs;"),
+        (
+            "engine/turn.rs",
+            "use crate::{config, context::plan, domain, export, import, llm, store, telemetry, tools}; use tokio::sync::mpsc;",
+        ),
+        ("cli/ask.rs", "use crate::engine::api::{self, Request}; use crate::config::Settings; use super::output;"),
+        ("tui/mod.rs", "use crate::engine::{api, api::Event}; use ratatui::Frame; use tokio::sync::mpsc;"),
+        ("tui/model/mod.rs", "use crate::config::Keymap; use crate::domain::plan::Row; use std::time::Instant;"),
+        ("tui/view/tree.rs", "use super::super::theme::Theme; use crate::tui::{model::Model, text}; use super::line;"),
+        ("tui/update/mod.rs", "use crate::engine::api::Request; use crate::tui::{model, msg::Msg};"),
+        (
+            "context/mod.rs",
+            "fn f() { let now = 5; g(now); } #[cfg(test)] mod tests { use std::fs; use crate::store::Store; }",
+        ),
+        (
+            "store/mod.rs",
+            "#[cfg(test)] use crate::llm::Offline; fn f() -> &'static str { \"use crate::llm\" } // crate::llm::X",
+        ),
+    ] {
+        assert_eq!(planted(file, code), Vec::<String>::new(), "{file} {code}");
+    }
+    assert_eq!(test_modules("store/mod.rs", "#[cfg(test)] mod tests; mod real;"), ["store/tests"]);
+    assert_eq!(test_modules("store/nodes.rs", "#[cfg(test)] mod tests;"), ["store/nodes/tests"]);
+}
