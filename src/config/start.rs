@@ -67,7 +67,9 @@ impl Config {
 /// An address without the name and password that it may carry.
 #[must_use]
 pub fn without_userinfo(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.rsplit('@').next().unwrap_or_default().to_owned();
+    };
     let end = rest.find('/').unwrap_or(rest.len());
     match rest[..end].rfind('@') {
         Some(at) => format!("{scheme}://{}", &rest[at + 1..]),

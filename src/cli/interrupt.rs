@@ -1,0 +1,38 @@
+//! Ctrl+C, counted by a small thread.
+//! Not for: what a count means (the commands).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Starts counting. From then on Ctrl+C no longer ends the program by itself.
+pub(super) fn count() -> Arc<AtomicUsize> {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&counted);
+    let (ready, started) = std::sync::mpsc::channel::<()>();
+    let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
+            runtime.block_on(listen(&counter, ready));
+        }
+    });
+    // Ends when the signal is registered, or when it cannot be: then Ctrl+C ends the program as it always did.
+    let _ = started.recv();
+    counted
+}
+
+#[cfg(unix)]
+async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut pressed) = signal(SignalKind::interrupt()) else { return };
+    drop(ready);
+    while pressed.recv().await.is_some() {
+        counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(not(unix))]
+async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {
+    drop(ready);
+    while tokio::signal::ctrl_c().await.is_ok() {
+        counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
