@@ -142,7 +142,7 @@ impl Turn {
             self.shown = 0;
         }
         self.text.push_str(text);
-        self.show(run, state::shown_while_streaming(&self.text));
+        self.show(run, sure(&self.text));
     }
 
     fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
@@ -228,6 +228,16 @@ impl Turn {
             "error": failure.map(ToString::to_string),
         }))
     }
+}
+
+/// How much of a growing answer is surely not part of a state block. What is printed cannot be taken back, so the last
+/// line waits from its first character on, and so does space at the end.
+fn sure(text: &str) -> usize {
+    let shown = &text[..state::shown_while_streaming(text)];
+    let start = shown.rfind('\n').map_or(0, |at| at + 1);
+    let line = &shown[start..];
+    let waits = shown.len() == text.len() && ["---STATE---", "### STATE"].iter().any(|mark| mark.starts_with(line));
+    if waits { shown[..start].trim_end().len() } else { shown.trim_end().len() }
 }
 
 /// An answer that came only in part is not a success, but for the output limit that the person set.

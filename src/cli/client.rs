@@ -56,7 +56,9 @@ impl<'a> Client<'a> {
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
                 let what = "The engine stopped before it answered.";
-                return Err(Failure::new(FailureKind::Internal, what).kept("What was committed is in the store.").into());
+                return Err(Failure::new(FailureKind::Internal, what)
+                    .kept("What was committed is in the store.")
+                    .into());
             }
         };
         match &event {

@@ -89,14 +89,7 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
 }
 
 /// Runs a command on given streams, and gives its exit code.
-pub fn run_on(
-    args: &Args,
-    config: &Config,
-    door: &dyn Door,
-    events: &Events,
-    formats: &Formats,
-    io: Io<'_>,
-) -> u8 {
+pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
     let client = Client::new(door, events);
     let mut run = Run { global: &args.global, config, client, io, formats };
     let result = run.command(args);
@@ -138,9 +131,9 @@ impl Run<'_, '_> {
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),
             Some(Command::Add { role, text }) => messages::add(self, *role, text),
-            Some(command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_))) => {
-                self.mark(command)
-            }
+            Some(
+                command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
+            ) => self.mark(command),
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),

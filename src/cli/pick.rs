@@ -28,7 +28,9 @@ pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeH
         [] => Err(Failure::user(format!("There is no message {text:?} in this session."))
             .todo("`pleach message list --all` shows them.")
             .into()),
-        many => Err(Failure::user(format!("{} messages begin with {text:?}.", many.len())).todo("Say more of it.").into()),
+        many => {
+            Err(Failure::user(format!("{} messages begin with {text:?}.", many.len())).todo("Say more of it.").into())
+        }
     }
 }
 

@@ -80,7 +80,8 @@ fn described(plan: &ContextPlan) -> String {
             let _ = writeln!(text, "{}", line(row));
         }
     }
-    for (title, rows) in [("suggested", plan.suggested().collect()), ("excluded", plan.excluded().collect::<Vec<_>>())] {
+    for (title, rows) in [("suggested", plan.suggested().collect()), ("excluded", plan.excluded().collect::<Vec<_>>())]
+    {
         if !rows.is_empty() {
             let _ = writeln!(text, "\n──── {title} {}", rows.len());
         }
@@ -174,7 +175,8 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
     };
     let same = digest == card.request_digest;
     let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
-    let words = format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
+    let words =
+        format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
     let value = json!({
         "run_id": card.id,
         "plan_id": card.plan,

@@ -67,7 +67,13 @@ fn cards(run: &mut Run<'_, '_>, request: Request, none: &str) -> Result<(), Stop
 
 fn card_line(card: &SessionCard) -> String {
     let title = column(&card.title, 48);
-    format!("{}  {}  {title}  {:>6} messages  {} branches", card.id, time(card.updated_at), card.messages, card.branches)
+    format!(
+        "{}  {}  {title}  {:>6} messages  {} branches",
+        card.id,
+        time(card.updated_at),
+        card.messages,
+        card.branches
+    )
 }
 
 /// `[WHICH] NAME`.

@@ -40,7 +40,8 @@ pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 }
 
 fn model_line(model: &ModelInfo) -> String {
-    let price = model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
+    let price =
+        model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
     format!("  {}  {:>9} tokens ({}){price}", column(&model.name, 40), number(model.context_window), model.source)
 }
 

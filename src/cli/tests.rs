@@ -154,7 +154,8 @@ fn plan() -> ContextPlan {
         tokens: 9,
         title: String::new(),
     }];
-    let mut range = row(4, RowKind::Range, Verdict::Out { needed: 40, remedy: Some(remedy) }, Reason::OutsideWindow, 900);
+    let mut range =
+        row(4, RowKind::Range, Verdict::Out { needed: 40, remedy: Some(remedy) }, Reason::OutsideWindow, 900);
     range.turns = 12;
     ContextPlan {
         id: hash,
@@ -258,8 +259,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().display().to_string();
         let env = Environment::of([("HOME", &home)]);
-        let sources =
-            Sources { env, workspace: home.clone().into(), store: None, overrides: args.overrides() };
+        let sources = Sources { env, workspace: home.clone().into(), store: None, overrides: args.overrides() };
         let config = load(sources).unwrap();
         let formats = Formats {
             read: |bytes, _| match bytes {
@@ -316,7 +316,10 @@ fn plan_as_words_and_as_bytes() {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
     let said = say(&["build"], plans);
-    assert_eq!(said.out, "──── system ────\nbe\n\n──── assistant ────\n→ read({}) c1\n\n──── tool (answers c1) ────\nfile\n\n");
+    assert_eq!(
+        said.out,
+        "──── system ────\nbe\n\n──── assistant ────\n→ read({}) c1\n\n──── tool (answers c1) ────\nfile\n\n"
+    );
     let said = say(&["context", "show"], plans);
     assert!(said.out.contains("model: \"m\"") && said.out.contains("──── system ────\nbe"));
     assert_eq!(say(&["context", "show", "--json"], plans).json()["stream"], true);
@@ -375,7 +378,12 @@ fn ask_streams_without_the_state_block() {
     assert!(said.err.contains("1 answer was interrupted"));
     let said = say(&["ask", "hi"], answers(&["a\n--", "- rule\nb"], RunStatus::Complete));
     assert_eq!(said.out, "a\n--- rule\nb\n");
-    let said = Stage { tty: true, ..Stage::default() }.say(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
+    let said = say(&["ask", "hi"], answers(&["x\n#", "## STATE\nGoal: y"], RunStatus::Complete));
+    assert_eq!(said.out, "x\n");
+    let said = say(&["ask", "hi"], answers(&["x\n### STATE", "MENT\ny  \n"], RunStatus::Complete));
+    assert_eq!(said.out, "x\n### STATEMENT\ny  \n");
+    let said =
+        Stage { tty: true, ..Stage::default() }.say(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
     assert!(!said.out.contains('\u{1b}') && said.out.contains("⟨U+001B⟩"));
 }
 
@@ -405,7 +413,8 @@ fn ask_reads_standard_input() {
 
 #[test]
 fn exit_codes_say_whose_matter_it_is() {
-    let refused = |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
+    let refused =
+        |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
     for (kind, code) in [
         (FailureKind::User, 1),
         (FailureKind::Busy, 1),

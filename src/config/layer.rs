@@ -154,8 +154,7 @@ fn path_at(text: &str, span: &Range<usize>) -> String {
 
 fn descend(table: &dyn TableLike, at: usize, parts: &mut Vec<String>) -> bool {
     for (name, item) in table.iter() {
-        let on_key =
-            table.get_key_value(name).and_then(|(key, _)| key.span()).is_some_and(|span| span.contains(&at));
+        let on_key = table.get_key_value(name).and_then(|(key, _)| key.span()).is_some_and(|span| span.contains(&at));
         parts.push(name.to_owned());
         let within = item.as_table_like().is_some_and(|inner| descend(inner, at, parts));
         let on_value = !matches!(item, Item::Table(_)) && item.span().is_some_and(|span| span.contains(&at));

@@ -169,7 +169,8 @@ fn read_layers(paths: &Paths, workspace: &Path, notes: &mut Vec<String>) -> Resu
 fn loose_mode(file: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
-    (mode & 0o077 != 0).then(|| format!("{} can be read by others (mode {mode:o}); chmod 600 mends it.", file.display()))
+    (mode & 0o077 != 0)
+        .then(|| format!("{} can be read by others (mode {mode:o}); chmod 600 mends it.", file.display()))
 }
 
 #[cfg(not(unix))]

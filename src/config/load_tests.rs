@@ -82,8 +82,17 @@ fn built_in_settings_name_every_setting() {
     assert_eq!(config.settings.tools.rounds, 8);
     assert_eq!(config.settings.state_block.over(StateBlock::Optional), StateBlock::Optional);
     let names = [
-        "anthropic", "deepseek", "groq", "llamacpp", "lmstudio", "mistral", "offline", "ollama", "openai",
-        "openrouter", "vllm",
+        "anthropic",
+        "deepseek",
+        "groq",
+        "llamacpp",
+        "lmstudio",
+        "mistral",
+        "offline",
+        "ollama",
+        "openai",
+        "openrouter",
+        "vllm",
     ];
     assert_eq!(config.settings.profiles.keys().map(String::as_str).collect::<Vec<_>>(), names);
     assert_eq!(config.profile("openai").unwrap().dialect.limit_field, "max_completion_tokens");
@@ -97,7 +106,9 @@ fn built_in_settings_name_every_setting() {
 #[test]
 fn later_layers_stand_above() {
     let home = Home::new();
-    home.user("model = \"from-user\"\nmode = \"off\"\nbudget = 100\n[screen]\nascii = true\n[store]\npath = \"~/u.db\"\n");
+    home.user(
+        "model = \"from-user\"\nmode = \"off\"\nbudget = 100\n[screen]\nascii = true\n[store]\npath = \"~/u.db\"\n",
+    );
     let config = home.load(&[]).unwrap();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("from-user", Mode::Off));
     assert!(config.settings.screen.ascii && config.settings.screen.reasoning);

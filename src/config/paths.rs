@@ -34,8 +34,7 @@ impl Paths {
         };
         let config_dir = place("XDG_CONFIG_HOME", ".config", |s| s.config_dir())?;
         let data_dir = place("XDG_DATA_HOME", ".local/share", |s| s.data_dir())?;
-        let state_dir =
-            place("XDG_STATE_HOME", ".local/state", |s| s.state_dir().unwrap_or_else(|| s.data_dir()))?;
+        let state_dir = place("XDG_STATE_HOME", ".local/state", |s| s.state_dir().unwrap_or_else(|| s.data_dir()))?;
         Ok(Self { store: data_dir.join("pleach.db"), config_dir, data_dir, state_dir })
     }
 
