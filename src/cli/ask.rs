@@ -55,11 +55,17 @@ pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>) -> Result
     turn(run, &view, Draft { text: Arc::from(""), kind: DraftKind::Regenerate(node) })
 }
 
+/// Whether the turn goes on.
+enum Step {
+    Goes,
+    /// It is over, with its failure, if any.
+    Over(Option<Failure>),
+}
+
 /// What has come of a turn so far.
 struct Turn {
     ticket: Ticket,
     branch: BranchId,
-    asked: bool,
     current: Option<RunId>,
     text: String,
     shown: usize,
@@ -73,7 +79,6 @@ fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), S
     let mut turn = Turn {
         ticket,
         branch: view.current,
-        asked: false,
         current: None,
         text: String::new(),
         shown: 0,
@@ -84,8 +89,8 @@ fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), S
     let failure = loop {
         turn.interrupt(run)?;
         let Some(event) = run.client.next(&mut run.io)? else { continue };
-        if let Some(end) = turn.take(run, event)? {
-            break end;
+        if let Step::Over(failure) = turn.take(run, event)? {
+            break failure;
         }
     };
     turn.end(run, view, failure)
@@ -105,11 +110,11 @@ impl Turn {
         Ok(())
     }
 
-    /// Takes an event in; gives the turn's failure, if any, when the turn is over.
-    fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Option<Option<Failure>>, Stop> {
+    /// Takes an event in.
+    fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
         match event {
             Event::Answer { ticket, result } if ticket == self.ticket => match result {
-                Ok(Answer::Asked { .. }) => self.asked = true,
+                Ok(Answer::Asked { .. }) => {}
                 Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Blocked(blocked)),
                 Ok(other) => return Err(unexpected(&other)),
                 Err(failure) => return Err(run.client.refused(failure)),
@@ -121,17 +126,12 @@ impl Turn {
             },
             Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
             Event::State { branch, missing, .. } if branch == self.branch => self.state_missing = missing,
-            Event::TurnClosed { branch, failure, .. } if branch == self.branch && self.begun() => {
-                return Ok(Some(failure));
+            Event::TurnClosed { branch, failure, .. } if branch == self.branch => {
+                return Ok(Step::Over(failure));
             }
             _ => {}
         }
-        Ok(None)
-    }
-
-    /// A turn that another request left open may close first; only ours counts.
-    fn begun(&self) -> bool {
-        self.asked || !self.cards.is_empty()
+        Ok(Step::Goes)
     }
 
     fn stream(&mut self, run: &mut Run<'_, '_>, id: RunId, text: &str) {

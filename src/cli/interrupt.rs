@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Starts counting. From then on Ctrl+C no longer ends the program by itself.
 pub(super) fn count() -> Arc<AtomicUsize> {
-    let counted = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&counted);
+    let presses = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&presses);
     let (ready, started) = std::sync::mpsc::channel::<()>();
     let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
         if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
@@ -16,7 +16,7 @@ pub(super) fn count() -> Arc<AtomicUsize> {
     });
     // Ends when the signal is registered, or when it cannot be: then Ctrl+C ends the program as it always did.
     let _ = started.recv();
-    counted
+    presses
 }
 
 #[cfg(unix)]
@@ -34,5 +34,22 @@ async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {
     drop(ready);
     while tokio::signal::ctrl_c().await.is_ok() {
         counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_pressed_ctrl_c_is_counted_and_ends_nothing() {
+        let presses = count();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT).unwrap();
+        let begun = Instant::now();
+        while presses.load(Ordering::SeqCst) == 0 && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
+        assert_eq!(presses.load(Ordering::SeqCst), 1);
     }
 }

@@ -43,10 +43,8 @@ impl Io<'_> {
 
     /// Data: exactly these bytes, or to a terminal what can be shown of them.
     pub fn data(&mut self, text: &str) {
-        let _ = match self.out_tty {
-            true => write!(self.out, "{}", Safe::text(text)),
-            false => self.out.write_all(text.as_bytes()),
-        };
+        let _ =
+            if self.out_tty { write!(self.out, "{}", Safe::text(text)) } else { self.out.write_all(text.as_bytes()) };
         let _ = self.out.flush();
     }
 

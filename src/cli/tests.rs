@@ -41,7 +41,9 @@ impl Door for FakeDoor {
         };
         self.seen.lock().unwrap().push(request);
         let out = self.out.lock().unwrap();
-        events.into_iter().for_each(|event| out.send(event).unwrap());
+        for event in events {
+            out.send(event).unwrap();
+        }
     }
 }
 

@@ -23,7 +23,9 @@ const FOLDER_MAY: [&str; 9] =
 
 /// The environment, as far as anybody asks for it. An empty variable counts as none.
 #[derive(Clone)]
-pub struct Environment(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Environment(Arc<Lookup>);
+
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Environment {
     /// The process's own.
@@ -257,7 +259,9 @@ fn apply_env(settings: &mut Settings, env: &Environment) -> Result<(), ConfigErr
             if host != "openai.com" && !host.ends_with(".openai.com") {
                 profile.needs_key = false;
                 // Servers that follow OpenAI's older form know this name; one that wants the newer one says so.
-                profile.dialect.limit_field = "max_tokens".into();
+                if profile.dialect.limit_field == "max_completion_tokens" {
+                    profile.dialect.limit_field = "max_tokens".into();
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::policy::{Layout, StateBlock};
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 struct Home {
@@ -302,4 +303,21 @@ fn shown_settings_load_again_and_hide_headers() {
     assert!(!shown.contains("sk-canary") && !shown.contains("hush"), "{shown}");
     home.user(&shown);
     assert_eq!(home.load(&[]).unwrap().shown(), shown);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_text_makes_it_panic(text in "([a-z\\[\\]\"=\\.#\n é{}0-9]|mode|profiles|openai|screen){0,40}", cut in 0_usize..9_000) {
+        let _ = Layer::parse::<Settings>("any", &text);
+        let mut cut = cut.min(crate::config::DEFAULT.len());
+        while !crate::config::DEFAULT.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let broken = format!("{}{text}", &crate::config::DEFAULT[..cut]);
+        if let Err(ConfigError::Faulty { place, .. }) = Layer::parse::<Settings>("any", &broken) {
+            prop_assert!(place.line >= 1 && place.line <= broken.lines().count().max(1) + 1 && place.column >= 1);
+        }
+    }
 }

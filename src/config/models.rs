@@ -33,9 +33,8 @@ impl ModelTable {
         let own = find(&self.own, name).cloned().unwrap_or_default();
         let set = profile.map(|profile| profile.context_window).filter(|window| *window > 0);
         let (context_window, source) = match (own.context_window, set, shipped.context_window) {
-            (Some(window), _, _) => (window, "table"),
             (None, Some(window), _) => (window, "profile"),
-            (None, None, Some(window)) => (window, "table"),
+            (Some(window), _, _) | (None, None, Some(window)) => (window, "table"),
             (None, None, None) => (ASSUMED_WINDOW, "assumed"),
         };
         let local = profile.is_some_and(|profile| profile.backend != Backend::Openai);
@@ -89,7 +88,7 @@ mod tests {
     #[test]
     fn the_longest_beginning_wins() {
         let read = |name: &str| table().info(name, None);
-        assert_eq!(read("gpt-4.1-mini-2025-04-14").price.unwrap().input, 0.4);
+        assert_eq!(read("gpt-4.1-mini-2025-04-14").price.unwrap().micro(1_000_000, 0, 0), 400_000);
         assert_eq!(read("openai/gpt-4.1").context_window, 1_047_576);
         assert_eq!(read("GPT-4o").encoding, Encoding::O200kBase);
         assert_eq!(read("gpt-4-0613").encoding, Encoding::Cl100kBase);
@@ -123,6 +122,6 @@ mod tests {
         let table = ModelTable::new(BTreeMap::from([("gpt-5".into(), own)]));
         let info = table.info("gpt-5-mini", Some(&profile));
         assert_eq!((info.context_window, info.input_limit, info.max_output), (16_000, None, Some(128_000)));
-        assert_eq!(info.price.unwrap().output, 2.0);
+        assert_eq!(info.price.unwrap().micro(0, 0, 1_000_000), 2_000_000);
     }
 }
