@@ -1,1 +1,186 @@
-//! The command line: arguments in, engine requests out, answers printed.
+//! The command line: requests through the engine's door, answers as words or JSON, exit codes.
+//! Not for: doing anything itself; that is the engine's.
+
+pub mod args;
+mod ask;
+mod client;
+mod editor;
+mod files;
+mod interrupt;
+mod messages;
+pub mod output;
+mod pick;
+mod plan;
+mod sessions;
+pub mod shape;
+pub mod stop;
+mod system;
+
+use crate::config::error::ConfigError;
+use crate::config::load::Config;
+use crate::domain::failure::Failure;
+use crate::domain::record::{Reading, Transcript};
+use crate::engine::api::{Answer, Door, Events, Request, SessionView};
+use args::{Args, Command, Global, Items};
+use client::{Client, unexpected};
+use output::Io;
+use serde_json::json;
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use stop::Stop;
+
+/// The formats of import and export, handed in so that this room need not know theirs.
+#[derive(Clone, Copy)]
+pub struct Formats {
+    /// Reads a file's bytes, given its name.
+    pub read: fn(&[u8], &str) -> Result<Reading, Failure>,
+    /// Writes JSON lines, masked when asked.
+    pub jsonl: fn(&Transcript, bool) -> String,
+    /// Writes Markdown, masked when asked.
+    pub markdown: fn(&Transcript, bool) -> String,
+}
+
+/// Everything that a command works with.
+pub struct Run<'r, 'io> {
+    global: &'r Global,
+    config: &'r Config,
+    client: Client<'r>,
+    io: Io<'io>,
+    formats: &'r Formats,
+}
+
+/// Runs a command on the process's own streams, and gives its exit code.
+#[must_use]
+pub fn run(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats) -> u8 {
+    // Caught only once a turn looks for it: until then, and for every other command, Ctrl+C ends the program as usual.
+    let pressed = std::cell::OnceCell::new();
+    let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
+    on_process(args, &count, |io| run_on(args, config, door, events, formats, io))
+}
+
+/// Runs a command that needs no engine (see [`Args::local`]), and gives its exit code.
+#[must_use]
+pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
+    on_process(args, &|| 0, |mut io| {
+        let result = system::local(args, loaded, &mut io);
+        finish(result, &mut io)
+    })
+}
+
+/// Tells of a failure before any command could run, and gives its exit code.
+#[must_use]
+pub fn fail(args: &Args, failure: &Failure) -> u8 {
+    on_process(args, &|| 0, |mut io| finish(Err(Stop::Failed(failure.clone())), &mut io))
+}
+
+fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<'_>) -> u8) -> u8 {
+    let (mut out, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let io = Io {
+        out_tty: out.is_terminal(),
+        in_tty: input.is_terminal(),
+        out: &mut out,
+        err: &mut err,
+        input: &mut input,
+        json: args.global.json,
+        interrupts,
+    };
+    work(io)
+}
+
+/// Runs a command on given streams, and gives its exit code.
+pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
+    let client = Client::new(door, events);
+    let mut run = Run { global: &args.global, config, client, io, formats };
+    let result = run.command(args);
+    finish(result, &mut run.io)
+}
+
+/// Says why a command ended early, where that is not said yet.
+fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
+    let Err(stop) = result else { return 0 };
+    match &stop {
+        Stop::Failed(failure) => io.note(&failure.to_string()),
+        Stop::Usage(what) => io.note(what),
+        Stop::Interrupted => io.note("interrupted; what came is kept"),
+        Stop::Said(_) => {}
+        Stop::Blocked(blocked) => {
+            io.note(&blocked.sentence());
+            for choice in &blocked.choices {
+                io.note(&format!("you can {}", choice.sentence()));
+            }
+            if io.json {
+                let _ = io.value(&shape::blocked(blocked));
+            }
+        }
+    }
+    stop.code()
+}
+
+impl Run<'_, '_> {
+    fn command(&mut self, args: &Args) -> Result<(), Stop> {
+        match &args.command {
+            None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
+            Some(Command::Ask { text }) => ask::ask(self, text),
+            Some(Command::Edit { message, text }) => ask::edit(self, message, text),
+            Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
+            Some(Command::Plan { text, request }) => plan::plan(self, text, *request),
+            Some(Command::Plans(command)) => plan::plans(self, command),
+            Some(Command::Replay { run, .. }) => plan::replay(self, run),
+            Some(Command::Build { text }) => plan::build(self, text),
+            Some(Command::Context(command)) => plan::context(self, command),
+            Some(Command::Message(command)) => messages::message(self, command),
+            Some(Command::Add { role, text }) => messages::add(self, *role, text),
+            Some(
+                command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
+            ) => self.mark(command),
+            Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
+            Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
+            Some(Command::Mode { to }) => sessions::mode(self, *to),
+            Some(Command::State(command)) => sessions::state(self, command),
+            Some(Command::Branch(command)) => sessions::branch(self, command),
+            Some(Command::Session(command)) => sessions::session(self, command),
+            Some(Command::Import { file }) => files::import(self, file),
+            Some(Command::Export { format, all, mask, output }) => {
+                files::export(self, *format, *all, *mask, output.as_deref())
+            }
+            Some(Command::Models) => system::models(self),
+            Some(Command::Doctor) => system::doctor(self),
+            Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
+                system::local(args, &Ok(self.config.clone()), &mut self.io)
+            }
+        }
+    }
+
+    fn mark(&mut self, command: &Command) -> Result<(), Stop> {
+        match command {
+            Command::Pin { items, turns, message, note } => {
+                let items = Items { items: items.clone(), message: *message };
+                messages::pin(self, &items, *turns, note.as_deref())
+            }
+            Command::Unpin(items) => messages::unpin(self, items),
+            Command::Exclude { items, once } => messages::exclude(self, items, *once),
+            Command::Include(items) => messages::include(self, items),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the session and branch that the flags name.
+    fn open(&mut self, create: bool) -> Result<Arc<SessionView>, Stop> {
+        self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
+    }
+
+    /// Carries a change out and says the engine's sentence, or ours where it has none.
+    fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
+        let words = match self.client.call(request, &mut self.io)? {
+            Answer::Done(words) if words.is_empty() => said.to_owned(),
+            Answer::Done(words) => words,
+            Answer::Branch(_) | Answer::Text(_) => said.to_owned(),
+            other => return Err(unexpected(&other)),
+        };
+        self.io.either(&json!({ "done": true, "message": words }), &words)
+    }
+}
+
+#[cfg(test)]
+mod tests;

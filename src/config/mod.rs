@@ -1,1 +1,16 @@
-//! Settings, key table, policies and model table, read from TOML.
+//! Settings, policies, the model table and the prompts: everything that a person can set, and where it is kept.
+//! Not for: acting on any of it.
+
+pub mod error;
+pub mod layer;
+pub mod load;
+pub mod models;
+pub mod paths;
+pub mod policies;
+pub mod prompts;
+pub mod save;
+pub mod settings;
+pub mod start;
+
+/// The built-in settings, each with its comment.
+pub const DEFAULT: &str = include_str!("../../config/default.toml");

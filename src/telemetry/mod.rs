@@ -1,1 +1,131 @@
-//! Logs: where they go and what may never be in them.
+//! The log file. Only our own events go in, and none of them carries a prompt, an answer or a key.
+//! Not for: what a person is told (notices come through the engine's door).
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// A log larger than this is put aside at the next start, in place of the one put aside before.
+const LARGE: u64 = 4 << 20;
+
+/// Starts logging into `state_dir/log/pleach.log` at `level` (`off` … `trace`). The file (mode 0600) is made with the first
+/// line. Other crates' events are left out: some of them print what they send. A second call changes nothing.
+pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
+    if level == "off" {
+        return Ok(());
+    }
+    let filter = EnvFilter::try_new(format!("off,pleach={level}"))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+    let log = Log::new(state_dir.join("log").join("pleach.log"));
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(true).with_writer(log).finish();
+    // Already started: the first log stays.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    Ok(())
+}
+
+/// A file that is opened with the first line; when it cannot be, the lines are dropped: logging never stops work.
+#[derive(Clone)]
+struct Log {
+    path: Arc<PathBuf>,
+    file: Arc<Mutex<Option<File>>>,
+}
+
+impl Log {
+    fn new(path: PathBuf) -> Self {
+        Self { path: Arc::new(path), file: Arc::default() }
+    }
+
+    fn open(path: &Path) -> io::Result<File> {
+        if let Some(dir) = path.parent() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(dir)?;
+        }
+        if std::fs::metadata(path).is_ok_and(|about| about.len() > LARGE) {
+            std::fs::rename(path, path.with_extension("log.1"))?;
+        }
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            *file = Self::open(&self.path).ok();
+        }
+        if let Some(file) = file.as_mut() {
+            let _ = file.write_all(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subscriber(log: Log, level: &str) -> impl tracing::Subscriber {
+        let filter = EnvFilter::try_new(format!("off,pleach={level}")).unwrap();
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(log).finish()
+    }
+
+    #[test]
+    fn only_our_own_lines_and_only_from_the_level_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log/pleach.log");
+        tracing::subscriber::with_default(subscriber(Log::new(path.clone()), "warn"), || {
+            tracing::info!("quiet");
+            tracing::error!(target: "async_openai", "a prompt");
+            assert!(!path.exists());
+            tracing::warn!("loud");
+        });
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("loud") && !text.contains("quiet") && !text.contains("a prompt"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_large_log_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pleach.log");
+        std::fs::write(&path, vec![b'x'; usize::try_from(LARGE).unwrap() + 1]).unwrap();
+        Log::new(path.clone()).write_all(b"new\n").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new\n");
+        assert!(dir.path().join("pleach.log.1").exists());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_stops_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        assert!(Log::new(dir.path().join("file/under/it.log")).write_all(b"x").is_ok());
+        assert!(init(dir.path(), "no such level=").is_err());
+    }
+}

@@ -1,0 +1,537 @@
+//! The command line as types. The help texts are the documentation of every command.
+//! Not for: doing what the commands say (their own files).
+
+use crate::config::settings::CallOverrides;
+use crate::domain::message::Role;
+use crate::domain::mode::Mode;
+use crate::domain::policy::Layout;
+use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Without a command the workbench opens.
+
+-s and -b take an id, a unique prefix of one, or a name; without them the last used.
+MESSAGE and ITEM take a message's id, a unique prefix of one, or the id it had where it was imported from.
+TEXT may be `-` for standard input.
+--json prints one JSON value (an array for lists), with hidden characters escaped.
+
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 130 interrupted.
+Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR.";
+
+/// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
+/// every call.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "pleach", version, after_help = AFTER, max_term_width = 100)]
+pub struct Args {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do; nothing opens the workbench.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub struct Global {
+    /// The store's file.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+    /// The session: id, unique prefix, or name.
+    #[arg(short, long, global = true, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// The branch: id, unique prefix, or name.
+    #[arg(short, long, global = true, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Context mode for this call: off, light or heavy.
+    #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
+    pub mode: Option<Mode>,
+    /// Policy for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Order of the sections for this call: classic or `cache_friendly`.
+    #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
+    pub layout: Option<Layout>,
+    /// Cap on the whole prompt for this call, in tokens.
+    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: Option<u32>,
+    /// Model for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Profile for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// An offline tour on a bundled conversation; nothing is saved.
+    #[arg(long, global = true)]
+    pub demo: bool,
+}
+
+/// The commands.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Ask; the answer is streamed.
+    Ask {
+        /// The message; `-` or nothing reads standard input.
+        text: Vec<String>,
+    },
+    /// Solve the plan of a message and print it; nothing is sent.
+    Plan {
+        /// The message; may be left out.
+        text: Vec<String>,
+        /// Print the exact body that would be posted, byte for byte.
+        #[arg(long)]
+        request: bool,
+    },
+    /// Calls that were made, with their plans.
+    #[command(subcommand)]
+    Plans(Plans),
+    /// Render a stored call again and compare it with what was sent.
+    Replay {
+        /// The call: a unique prefix of its id.
+        run: String,
+        /// Send nothing (the only way at present).
+        #[arg(long, required = true)]
+        dry_run: bool,
+    },
+    /// Append a message without asking a model.
+    Add {
+        /// Who says it: system, user, assistant or tool.
+        #[arg(value_parser = role)]
+        role: Role,
+        /// What; `-` reads standard input.
+        #[arg(required = true, value_name = "CONTENT")]
+        text: Vec<String>,
+    },
+    /// Print the context as text, as the next call would send it.
+    Build {
+        /// The message; may be left out.
+        text: Vec<String>,
+    },
+    /// The window, and the context that would be sent.
+    #[command(subcommand)]
+    Context(ContextCommand),
+    /// Messages.
+    #[command(subcommand)]
+    Message(MessageCommand),
+    /// Pin items: they stay in every call until taken off.
+    Pin {
+        /// Which turns.
+        #[arg(required_unless_present = "note", value_name = "ITEM")]
+        items: Vec<String>,
+        /// Lease them for so many turns instead.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        turns: Option<u32>,
+        /// Just the message, not its whole turn.
+        #[arg(long)]
+        message: bool,
+        /// Pin a note of your own.
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Take any mark off items.
+    Unpin(Items),
+    /// Leave items out of every call until taken back.
+    Exclude {
+        /// Which.
+        #[command(flatten)]
+        items: Items,
+        /// For the next call only.
+        #[arg(long)]
+        once: bool,
+    },
+    /// Take items into the next call, whatever else was said of them.
+    Include(Items),
+    /// Undo the last change of the session.
+    Undo,
+    /// Do the last undone change again.
+    Redo,
+    /// Ask a new version of one of your messages; the old one stays beside it.
+    Edit {
+        /// Which.
+        message: String,
+        /// The new words; `-` reads standard input.
+        #[arg(required = true)]
+        text: Vec<String>,
+    },
+    /// Ask for another answer; the old one stays beside it.
+    Regenerate {
+        /// To which of your messages; the last one when left out.
+        message: Option<String>,
+    },
+    /// Show the branch's context mode, or change it.
+    Mode {
+        /// off, light or heavy.
+        #[arg(value_parser = mode)]
+        to: Option<Mode>,
+    },
+    /// The state block.
+    #[command(subcommand)]
+    State(StateCommand),
+    /// Branches of a session.
+    #[command(subcommand)]
+    Branch(BranchCommand),
+    /// Sessions.
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Import a conversation; importing it again adds nothing.
+    Import {
+        /// JSON lines, OpenAI messages, or a ChatGPT export; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Print a conversation.
+    Export {
+        /// In which form.
+        #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+        format: Format,
+        /// The whole tree of the session, not one branch.
+        #[arg(long)]
+        all: bool,
+        /// Mask what looks like a secret.
+        #[arg(long)]
+        mask: bool,
+        /// Write it to a file that only you can read.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Models that the profiles offer.
+    Models,
+    /// Look at the store, the settings and the servers.
+    Doctor,
+    /// Settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a completion script.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// Items on which a mark is put or taken off.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct Items {
+    /// Which turns.
+    #[arg(required = true, value_name = "ITEM")]
+    pub items: Vec<String>,
+    /// Just the message, not its whole turn.
+    #[arg(long)]
+    pub message: bool,
+}
+
+/// `plans`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Plans {
+    /// The calls of the session, newest last.
+    List,
+    /// A stored plan.
+    Show {
+        /// A unique prefix of a plan's or a run's id.
+        id: String,
+    },
+}
+
+/// `context`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum ContextCommand {
+    /// Set the branch's window in turns; 0 is the full history.
+    Window {
+        /// How many.
+        turns: u32,
+    },
+    /// Show the exact context that would be sent.
+    Show {
+        /// The message; may be left out.
+        text: Vec<String>,
+    },
+    /// Rebuild the state from the state blocks in the window.
+    Rebuild,
+}
+
+/// `message`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum MessageCommand {
+    /// The messages of the branch.
+    List {
+        /// Of the whole session.
+        #[arg(long)]
+        all: bool,
+    },
+    /// One message.
+    Show {
+        /// Which.
+        message: String,
+    },
+    /// Delete a turn for good. This cannot be undone.
+    Remove {
+        /// Which.
+        item: String,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+/// `state`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum StateCommand {
+    /// The state that counts on the branch.
+    Show,
+    /// Replace it; without a text your editor opens.
+    Edit {
+        /// The new state; `-` reads standard input.
+        text: Vec<String>,
+    },
+}
+
+/// `branch`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum BranchCommand {
+    /// The branches of the session.
+    List,
+    /// A new branch that starts where this one stands, and becomes the last used.
+    Fork {
+        /// Its name.
+        name: Option<String>,
+        /// Start after this message's turn instead.
+        #[arg(long, value_name = "MESSAGE")]
+        at: Option<String>,
+        /// Stay on the old branch.
+        #[arg(long)]
+        stay: bool,
+    },
+    /// Rename a branch.
+    Rename {
+        /// [BRANCH] NAME: the branch may be left out.
+        #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
+        names: Vec<String>,
+    },
+    /// Put a branch away; nothing of it is lost.
+    Archive {
+        /// Which; the last used when left out.
+        branch: Option<String>,
+        /// Take it back.
+        #[arg(long)]
+        back: bool,
+    },
+}
+
+/// `session`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum SessionCommand {
+    /// All sessions, newest first.
+    List,
+    /// A new session, which becomes the last used.
+    New {
+        /// Its title.
+        title: Vec<String>,
+    },
+    /// Rename a session.
+    Rename {
+        /// [SESSION] TITLE: the session may be left out.
+        #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
+        names: Vec<String>,
+    },
+    /// Delete a session with all its messages for good. This cannot be undone.
+    Delete {
+        /// Which.
+        session: String,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Sessions in whose title or messages these words stand.
+    Search {
+        /// The words.
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+}
+
+/// `config`.
+#[derive(Subcommand, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigCommand {
+    /// Where the files are.
+    Path,
+    /// The settings that hold, as TOML.
+    Show,
+    /// Check the files.
+    Check,
+}
+
+/// Forms of an export.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// One message a line; what `import` reads.
+    Jsonl,
+    /// For reading.
+    #[value(alias = "md")]
+    Markdown,
+}
+
+impl Args {
+    /// The choices that stand above a branch's own for this call.
+    #[must_use]
+    pub fn overrides(&self) -> CallOverrides {
+        CallOverrides {
+            mode: self.global.mode,
+            policy: self.global.policy.clone(),
+            budget: self.global.budget,
+            model: self.global.model.clone(),
+            profile: self.global.profile.clone(),
+            layout: self.global.layout,
+        }
+    }
+
+    /// Whether the command needs no engine: settings, completions, manual page.
+    #[must_use]
+    pub fn local(&self) -> bool {
+        matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
+    }
+
+    /// clap's own description, for completions and the manual page.
+    #[must_use]
+    pub fn description() -> clap::Command {
+        Self::command()
+    }
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    Mode::from_name(text).ok_or_else(|| "must be off, light or heavy".into())
+}
+
+fn layout(text: &str) -> Result<Layout, String> {
+    Layout::from_name(text).ok_or_else(|| "must be classic or cache_friendly".into())
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::from_name(text).ok_or_else(|| "must be system, user, assistant or tool".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(std::iter::once("pleach").chain(line.split_whitespace()))
+    }
+
+    #[test]
+    fn clap_finds_no_fault() {
+        Args::description().debug_assert();
+    }
+
+    const CONTRACT: &[&str] = &[
+        "",
+        "--demo",
+        "ask hello",
+        "ask -s S -b B hello",
+        "ask -",
+        "plan",
+        "plan hello",
+        "plan --request hello",
+        "plan - --json",
+        "plans list",
+        "plans list --json",
+        "plans show abc",
+        "replay RUN --dry-run",
+        "add user hello",
+        "add assistant -",
+        "build",
+        "context window 0",
+        "context show",
+        "context rebuild",
+        "message list",
+        "message list --all --json",
+        "message show M",
+        "message remove M --yes",
+        "pin I",
+        "pin I J --turns 3",
+        "pin --note x",
+        "unpin I",
+        "exclude I --once",
+        "exclude I --message",
+        "include I",
+        "undo",
+        "redo",
+        "edit M new words",
+        "regenerate M",
+        "regenerate",
+        "mode",
+        "mode Heavy",
+        "state show",
+        "state edit",
+        "state edit text",
+        "branch list",
+        "branch fork",
+        "branch fork alt --at M",
+        "branch rename new",
+        "branch rename old new",
+        "branch archive",
+        "branch archive alt --back",
+        "session list",
+        "session new",
+        "session new a b",
+        "session rename t",
+        "session rename s t",
+        "session delete s --yes",
+        "session search a b",
+        "import f.json",
+        "import -",
+        "export",
+        "export --format jsonl --all",
+        "export --format markdown --mask",
+        "export --format md",
+        "models",
+        "doctor",
+        "config path",
+        "config show",
+        "config check",
+        "completions bash",
+        "man",
+        "--store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p --json ask x",
+        "ask x --store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p",
+    ];
+
+    #[test]
+    fn every_command_of_the_contract() {
+        for line in CONTRACT {
+            assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn what_is_no_command() {
+        for line in [
+            "replay RUN",
+            "ask --mode loud x",
+            "plan --budget 0",
+            "add nobody x",
+            "context window -1",
+            "pin",
+            "exclude",
+            "session delete",
+            "import",
+            "frobnicate",
+            "export --format pdf",
+            "branch rename a b c",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_become_overrides() {
+        let args =
+            parse("plan x --mode HEAVY --policy window --budget 900 --model m --profile p --layout cache_friendly");
+        let overrides = args.unwrap().overrides();
+        assert_eq!((overrides.mode, overrides.budget), (Some(Mode::Heavy), Some(900)));
+        assert_eq!((overrides.policy.as_deref(), overrides.model.as_deref()), (Some("window"), Some("m")));
+        assert_eq!((overrides.profile.as_deref(), overrides.layout), (Some("p"), Some(Layout::CacheFriendly)));
+    }
+}

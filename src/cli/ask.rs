@@ -1,0 +1,264 @@
+//! `ask`, `edit` and `regenerate`: one turn, streamed.
+//! Not for: deciding what is sent (`engine`, `context`).
+
+use super::Run;
+use super::client::unexpected;
+use super::output::{money, number};
+use super::stop::Stop;
+use super::{pick, shape};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::ids::{BranchId, RunId};
+use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::state;
+use crate::domain::trace::ToolTrace;
+use crate::engine::api::{Answer, Draft, DraftKind, Event, Planned, Request, SessionView, Ticket};
+use serde_json::json;
+use std::sync::Arc;
+
+/// `ask TEXT`.
+pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+    let text = match run.io.text(words)? {
+        Some(text) => text,
+        None if run.io.in_tty => {
+            return Err(Stop::Usage("Say what to ask, or give it on standard input.".into()));
+        }
+        None => run.io.read_all()?,
+    };
+    if text.trim().is_empty() {
+        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+    }
+    let view = run.open(true)?;
+    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message })
+}
+
+/// `edit MESSAGE TEXT`.
+pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String]) -> Result<(), Stop> {
+    let text = run.io.text(words)?.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+    }
+    let view = run.open(false)?;
+    let node = pick::message(&view, message)?.id;
+    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Edit(node) })
+}
+
+/// `regenerate [MESSAGE]`.
+pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let node = match message {
+        Some(text) => pick::message(&view, text)?.id,
+        None => pick::branch(&view, None)?
+            .head
+            .ok_or_else(|| Failure::user("The branch is empty, so there is nothing to answer again."))?,
+    };
+    let node = pick::asked(&view, node)?;
+    turn(run, &view, Draft { text: Arc::from(""), kind: DraftKind::Regenerate(node) })
+}
+
+/// Whether the turn goes on.
+enum Step {
+    Goes,
+    /// It is over, with its failure, if any.
+    Over(Option<Failure>),
+}
+
+/// What has come of a turn so far.
+struct Turn {
+    ticket: Ticket,
+    branch: BranchId,
+    current: Option<RunId>,
+    text: String,
+    shown: usize,
+    cards: Vec<RunCard>,
+    cancelled: bool,
+    state_missing: bool,
+}
+
+fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
+    let ticket = run.client.send(Request::Ask { branch: view.current, draft, plan: None });
+    let mut turn = Turn {
+        ticket,
+        branch: view.current,
+        current: None,
+        text: String::new(),
+        shown: 0,
+        cards: Vec::new(),
+        cancelled: false,
+        state_missing: false,
+    };
+    let failure = loop {
+        turn.interrupt(run)?;
+        let Some(event) = run.client.next(&mut run.io)? else { continue };
+        if let Step::Over(failure) = turn.take(run, event)? {
+            break failure;
+        }
+    };
+    turn.end(run, view, failure)
+}
+
+impl Turn {
+    fn interrupt(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        match (run.io.interrupts)() {
+            0 => {}
+            1 if self.cancelled => {}
+            1 => {
+                self.cancelled = true;
+                run.client.send(Request::Cancel { branch: self.branch });
+            }
+            _ => return Err(Stop::Interrupted),
+        }
+        Ok(())
+    }
+
+    /// Takes an event in.
+    fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
+        match event {
+            Event::Answer { ticket, result } if ticket == self.ticket => match result {
+                Ok(Answer::Asked { .. }) => {}
+                Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Blocked(blocked)),
+                Ok(other) => return Err(unexpected(&other)),
+                Err(failure) => return Err(run.client.refused(failure)),
+            },
+            Event::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
+            Event::Run(card) if card.branch == self.branch => match self.cards.iter_mut().find(|c| c.id == card.id) {
+                Some(known) => *known = *card,
+                None => self.cards.push(*card),
+            },
+            Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
+            Event::State { branch, missing, .. } if branch == self.branch => self.state_missing = missing,
+            Event::TurnClosed { branch, failure, .. } if branch == self.branch => {
+                return Ok(Step::Over(failure));
+            }
+            _ => {}
+        }
+        Ok(Step::Goes)
+    }
+
+    fn stream(&mut self, run: &mut Run<'_, '_>, id: RunId, text: &str) {
+        if self.current != Some(id) {
+            self.flush(run);
+            self.current = Some(id);
+            self.text.clear();
+            self.shown = 0;
+        }
+        self.text.push_str(text);
+        self.show(run, sure(&self.text));
+    }
+
+    fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
+        if until > self.shown && !run.io.json {
+            run.io.data(&self.text[self.shown..until]);
+            self.shown = until;
+        }
+    }
+
+    /// What was held back because it might have become a state block, once that is known; and a line end.
+    fn flush(&mut self, run: &mut Run<'_, '_>) {
+        if run.io.json || self.text.is_empty() {
+            return;
+        }
+        let whole = state::strip(&self.text, true);
+        let mut printed = self.text[..self.shown].to_owned();
+        if let Some(rest) = whole.strip_prefix(&printed) {
+            run.io.data(rest);
+            printed = whole;
+        }
+        if !printed.is_empty() {
+            run.io.end_line(&printed);
+        }
+        self.text.clear();
+        self.shown = 0;
+    }
+
+    fn trace(&self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
+        let ours = self.cards.iter().any(|card| card.id == trace.run);
+        if let Some(status) = trace.status.filter(|_| ours) {
+            let args = trace.args.chars().take(80).collect::<String>();
+            run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
+        }
+    }
+
+    fn end(mut self, run: &mut Run<'_, '_>, view: &SessionView, failure: Option<Failure>) -> Result<(), Stop> {
+        self.cards.sort_by_key(|card| card.round);
+        let last = self.cards.last().cloned();
+        let text = state::strip(&self.text, failure.is_none());
+        self.flush(run);
+        if run.io.json {
+            self.print(run, view, &text, failure.as_ref())?;
+        } else if let Some(card) = &last {
+            if run.io.out_tty {
+                run.io.note(&account(card));
+            }
+            if self.state_missing {
+                run.io.note("the answer brought no state block; the one before it still counts");
+            }
+        }
+        match (failure, last) {
+            _ if self.cancelled => Err(Stop::Interrupted),
+            (Some(failure), _) => Err(Stop::Failed(failure)),
+            (None, Some(card)) => ended(run, &card),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn print(
+        &self,
+        run: &mut Run<'_, '_>,
+        view: &SessionView,
+        text: &str,
+        failure: Option<&Failure>,
+    ) -> Result<(), Stop> {
+        let last = self.cards.last();
+        let cost: u64 = self.cards.iter().filter_map(|card| card.cost_micro).sum();
+        let known = self.cards.iter().any(|card| card.cost_micro.is_some());
+        run.io.value(&json!({
+            "session": view.card.id,
+            "branch": self.branch,
+            "run_id": last.map(|card| card.id),
+            "plan_id": last.map(|card| card.plan),
+            "request_digest": last.map(|card| card.request_digest),
+            "text": text,
+            "status": last.map(|card| card.status.name()),
+            "finish_reason": last.and_then(|card| card.finish_reason.as_deref()),
+            "model": last.map(|card| card.model.as_str()),
+            "est_total": last.map(|card| card.est_total),
+            "usage": last.map(|card| card.usage),
+            "cost": known.then(|| shape::dollars(cost)),
+            "runs": self.cards.iter().map(|card| shape::run(card, &view.branches)).collect::<Vec<_>>(),
+            "error": failure.map(ToString::to_string),
+        }))
+    }
+}
+
+/// How much of a growing answer is surely not part of a state block. What is printed cannot be taken back, so the last
+/// line waits from its first character on, and so does space at the end.
+fn sure(text: &str) -> usize {
+    let shown = &text[..state::shown_while_streaming(text)];
+    let start = shown.rfind('\n').map_or(0, |at| at + 1);
+    let line = &shown[start..];
+    let waits = shown.len() == text.len() && ["---STATE---", "### STATE"].iter().any(|mark| mark.starts_with(line));
+    if waits { shown[..start].trim_end().len() } else { shown.trim_end().len() }
+}
+
+/// An answer that came only in part is not a success, but for the output limit that the person set.
+fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
+    match card.status {
+        RunStatus::Truncated if card.finish_reason.is_some() => {
+            run.io.note("the answer ran into its output limit; what came is kept");
+            Ok(())
+        }
+        RunStatus::Truncated | RunStatus::Errored | RunStatus::Interrupted => {
+            let why = card.error.clone().unwrap_or_else(|| "The stream ended before the answer did.".into());
+            Err(Failure::new(FailureKind::Provider, why).kept("What came is kept.").into())
+        }
+        RunStatus::Cancelled => Err(Stop::Interrupted),
+        RunStatus::Open | RunStatus::Complete => Ok(()),
+    }
+}
+
+fn account(card: &RunCard) -> String {
+    let prompt = card.usage.prompt.map_or_else(|| format!("{} est", number(card.est_total)), number);
+    let answer = card.usage.completion.map_or_else(String::new, |tokens| format!(" / {} out", number(tokens)));
+    let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+    format!("{} · {prompt} in{answer}{cost} · run {}", card.model, card.id)
+}

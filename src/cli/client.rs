@@ -1,0 +1,130 @@
+//! Requests through the engine's door, one at a time, and the events that come meanwhile.
+//! Not for: what is asked (the commands).
+
+use super::output::Io;
+use super::stop::Stop;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::plan::Blocked;
+use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket};
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// How often Ctrl+C is looked for while nothing comes.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The engine, as a command uses it.
+pub(super) struct Client<'a> {
+    door: &'a dyn Door,
+    events: &'a Events,
+    next: u64,
+    blocked: Option<Arc<Blocked>>,
+}
+
+impl<'a> Client<'a> {
+    /// Behind this door.
+    #[must_use]
+    pub(super) fn new(door: &'a dyn Door, events: &'a Events) -> Self {
+        Self { door, events, next: 1, blocked: None }
+    }
+
+    /// Sends without waiting.
+    pub(super) fn send(&mut self, request: Request) -> Ticket {
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        self.door.send(ticket, request);
+        ticket
+    }
+
+    /// Sends and waits for the answer.
+    pub(super) fn call(&mut self, request: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        let ticket = self.send(request);
+        loop {
+            match self.next(io)? {
+                Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
+                    return result.map_err(|failure| self.refused(failure));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next event; none when nothing came for a moment. What a person should know at once is said here.
+    pub(super) fn next(&mut self, io: &mut Io<'_>) -> Result<Option<Event>, Stop> {
+        let event = match self.events.recv_timeout(TICK) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                let what = "The engine stopped before it answered.";
+                return Err(Failure::new(FailureKind::Internal, what)
+                    .kept("What was committed is in the store.")
+                    .into());
+            }
+        };
+        match &event {
+            Event::Notice(text) => io.note(text),
+            Event::Alarm(text) => io.note(&format!("warning: {text}")),
+            Event::Retrying { attempt, wait_ms, why, .. } => {
+                let seconds = wait_ms.div_ceil(1_000);
+                io.note(&format!("{why} Attempt {attempt} follows in {seconds} s."));
+            }
+            Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
+            _ => {}
+        }
+        Ok(Some(event))
+    }
+
+    /// A refusal for want of room says its choices, where they came as an event.
+    pub(super) fn refused(&mut self, failure: Failure) -> Stop {
+        match self.blocked.take() {
+            Some(blocked) if failure.kind == FailureKind::Blocked => Stop::Blocked(blocked),
+            _ => Stop::Failed(failure),
+        }
+    }
+
+    /// Opens the session and the branch that the flags name.
+    pub(super) fn open(
+        &mut self,
+        session: &Named,
+        branch: &Named,
+        create: bool,
+        io: &mut Io<'_>,
+    ) -> Result<Arc<SessionView>, Stop> {
+        let request = Request::OpenSession { session: session.clone(), branch: branch.clone(), create };
+        match self.call(request, io)? {
+            Answer::Opened(view) => {
+                for line in &view.recovered {
+                    io.note(line);
+                }
+                Ok(view)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Solves a draft's plan on the open branch.
+    pub(super) fn plan(&mut self, view: &SessionView, draft: Draft, io: &mut Io<'_>) -> Result<Planned, Stop> {
+        let request = Request::Replan { branch: view.current, generation: 1, draft };
+        match self.call(request, io)? {
+            Answer::Planned(Planned::Blocked(blocked)) => Err(Stop::Blocked(blocked)),
+            Answer::Planned(planned) => Ok(planned),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The exact body of the plan last solved on the open branch.
+    pub(super) fn wire(&mut self, view: &SessionView, io: &mut Io<'_>) -> Result<String, Stop> {
+        match self.call(Request::WireText { branch: view.current }, io)? {
+            Answer::Text(body) => Ok(body),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+/// An answer of another kind than the request's.
+#[must_use]
+pub(super) fn unexpected(answer: &Answer) -> Stop {
+    let kind = format!("{answer:?}");
+    let kind = kind.split(['(', '{', ' ']).next().unwrap_or_default();
+    Failure::new(FailureKind::Internal, format!("The engine gave an answer of another kind ({kind}).")).into()
+}

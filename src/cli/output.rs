@@ -1,0 +1,181 @@
+//! Standard output, errors and input: the only place of the command line that writes. What reaches a terminal is
+//! sanitised; what goes into a file or a pipe as data goes as it is.
+//! Not for: what is written (the commands).
+
+use super::stop::Stop;
+use crate::domain::failure::Failure;
+use crate::domain::safe::Safe;
+use serde::Serialize;
+use std::io::{BufRead, Read, Write};
+
+/// Most bytes that are read from standard input as a text.
+const MOST_INPUT: u64 = 256 << 20;
+
+/// Where a command reads and writes.
+pub struct Io<'a> {
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+    /// Standard input.
+    pub input: &'a mut dyn BufRead,
+    /// Standard output is a terminal.
+    pub out_tty: bool,
+    /// Standard input is a terminal.
+    pub in_tty: bool,
+    /// JSON is wanted.
+    pub json: bool,
+    /// How often the person pressed Ctrl+C.
+    pub interrupts: &'a dyn Fn() -> usize,
+}
+
+impl Io<'_> {
+    /// A line for people.
+    pub fn say(&mut self, text: &str) {
+        // A reader that went away (`| head`) is no fault of the command.
+        let _ = writeln!(self.out, "{}", Safe::text(text));
+    }
+
+    /// A sentence on standard error.
+    pub fn note(&mut self, text: &str) {
+        let _ = writeln!(self.err, "pleach: {}", Safe::text(text));
+    }
+
+    /// Data: exactly these bytes, or to a terminal what can be shown of them.
+    pub fn data(&mut self, text: &str) {
+        let _ =
+            if self.out_tty { write!(self.out, "{}", Safe::text(text)) } else { self.out.write_all(text.as_bytes()) };
+        let _ = self.out.flush();
+    }
+
+    /// Ends data with a line end, where it has none.
+    pub fn end_line(&mut self, text: &str) {
+        if !text.ends_with('\n') {
+            self.data("\n");
+        }
+    }
+
+    /// One JSON value in one line.
+    pub fn value<T: Serialize>(&mut self, value: &T) -> Result<(), Stop> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| Failure::new(crate::domain::failure::FailureKind::Internal, error.to_string()))?;
+        let _ = writeln!(self.out, "{}", escaped(&text));
+        Ok(())
+    }
+
+    /// Prints JSON or words, as was asked.
+    pub fn either<T: Serialize>(&mut self, value: &T, words: &str) -> Result<(), Stop> {
+        if self.json {
+            return self.value(value);
+        }
+        if !words.is_empty() {
+            self.say(words);
+        }
+        Ok(())
+    }
+
+    /// A text from the command line's words: `-` reads standard input, no words are no text.
+    pub fn text(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
+        match words {
+            [] => Ok(None),
+            [only] if only == "-" => self.read_all().map(Some),
+            words => Ok(Some(words.join(" "))),
+        }
+    }
+
+    /// All of standard input; one line end at its end is not part of the text.
+    pub fn read_all(&mut self) -> Result<String, Stop> {
+        let mut bytes = Vec::new();
+        self.input
+            .take(MOST_INPUT + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::user(format!("Standard input cannot be read: {error}.")))?;
+        if bytes.len() as u64 > MOST_INPUT {
+            return Err(Failure::user("Standard input is larger than 256 MiB.").into());
+        }
+        let mut text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Failure::user(format!("Standard input is not UTF-8 text (at byte {at})."))
+        })?;
+        if text.ends_with('\n') {
+            text.pop();
+            if text.ends_with('\r') {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+
+    /// Asks for a yes. Without a terminal to ask on, `--yes` must have been said.
+    pub fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, Stop> {
+        if yes {
+            return Ok(true);
+        }
+        if !self.in_tty {
+            return Err(Stop::Usage("This cannot be undone; say --yes where nobody can be asked.".into()));
+        }
+        let _ = write!(self.err, "{} [y/N] ", Safe::line(question));
+        let _ = self.err.flush();
+        let mut line = String::new();
+        let _ = self.input.read_line(&mut line);
+        Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
+/// JSON whose hidden characters are written as escapes: the same value, and nothing that a terminal would act on. Such
+/// characters can only stand inside strings, so the escape is always right.
+#[must_use]
+pub fn escaped(json: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() || Safe::hidden(c.encode_utf8(&mut [0; 4])) > 0 {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A number with commas.
+#[must_use]
+pub fn number(n: impl Into<u64>) -> String {
+    let digits = n.into().to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Millionths of a dollar as money.
+#[must_use]
+pub fn money(micro: u64) -> String {
+    format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
+}
+
+/// A time in the person's own zone.
+#[must_use]
+pub fn time(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(
+        |_| "?".into(),
+        |at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+    )
+}
+
+/// The first `width` characters, padded or ended by an ellipsis.
+#[must_use]
+pub fn column(text: &str, width: usize) -> String {
+    let line = Safe::line(text);
+    let count = line.as_str().chars().count();
+    if count <= width {
+        return format!("{}{}", line, " ".repeat(width - count));
+    }
+    line.as_str().chars().take(width - 1).chain(['…']).collect()
+}

@@ -1,0 +1,92 @@
+//! Finds messages and branches of an open session by what a person typed, and names them shortly.
+//! Not for: sessions and marked items; the engine finds those.
+
+use super::stop::Stop;
+use crate::domain::branch::Branch;
+use crate::domain::failure::Failure;
+use crate::domain::ids::NodeId;
+use crate::domain::message::{NodeHead, Role};
+use crate::domain::tree::{Slot, Tree};
+use crate::engine::api::SessionView;
+
+/// The session's tree.
+#[must_use]
+pub(super) fn tree(view: &SessionView) -> Tree {
+    Tree::build(view.nodes.clone())
+}
+
+/// A message by its id, a unique prefix of it, or its external id.
+pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
+    let whole = |head: &&NodeHead| head.id.to_string() == text || head.external_id.as_deref() == Some(text);
+    if let Some(head) = view.nodes.iter().find(whole) {
+        return Ok(head);
+    }
+    let begins = |head: &&NodeHead| !text.is_empty() && head.id.to_string().starts_with(&text.to_lowercase());
+    let found: Vec<&NodeHead> = view.nodes.iter().filter(begins).collect();
+    match found.as_slice() {
+        [only] => Ok(only),
+        [] => Err(Failure::user(format!("There is no message {text:?} in this session."))
+            .todo("`pleach message list --all` shows them.")
+            .into()),
+        many => {
+            Err(Failure::user(format!("{} messages begin with {text:?}.", many.len())).todo("Say more of it.").into())
+        }
+    }
+}
+
+/// A branch by its id, a unique prefix of it, or its name; the current one when nothing was typed.
+pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'a Branch, Stop> {
+    let found: Vec<&Branch> = match text {
+        None => view.branches.iter().filter(|branch| branch.id == view.current).collect(),
+        Some(text) => {
+            let exact = |branch: &&Branch| branch.name == text || branch.id.to_string() == text;
+            let exact: Vec<&Branch> = view.branches.iter().filter(exact).collect();
+            let begins = |branch: &&Branch| !text.is_empty() && branch.id.to_string().starts_with(text);
+            if exact.is_empty() { view.branches.iter().filter(begins).collect() } else { exact }
+        }
+    };
+    let named = text.unwrap_or("last used");
+    match found.as_slice() {
+        [only] => Ok(only),
+        [] => Err(Failure::user(format!("There is no branch {named:?} in this session."))
+            .todo("`pleach branch list` shows them.")
+            .into()),
+        many => Err(Failure::user(format!("{} branches are meant by {named:?}.", many.len()))
+            .todo("Give the id of one.")
+            .into()),
+    }
+}
+
+/// The slots of a branch's path.
+#[must_use]
+pub(super) fn path(tree: &Tree, branch: &Branch) -> Vec<Slot> {
+    branch.head.and_then(|head| tree.slot(head)).map(|slot| tree.path(slot)).unwrap_or_default()
+}
+
+/// The user message that a message belongs to: itself, or the nearest above it.
+pub(super) fn asked(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
+    let tree = tree(view);
+    let mut at = tree.slot(node);
+    while let Some(slot) = at {
+        if tree.head(slot).role == Role::User {
+            return Ok(tree.head(slot).id);
+        }
+        at = tree.parent(slot);
+    }
+    Err(Failure::user("No message of yours stands at or above that one, so there is nothing to answer again.").into())
+}
+
+/// How many characters of an id are enough to tell the session's messages apart.
+#[must_use]
+pub(super) fn enough(view: &SessionView) -> usize {
+    let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();
+    ids.sort_unstable();
+    let same = |pair: &[String]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(same).max().unwrap_or_default().max(7) + 1
+}
+
+/// An id cut to `enough` characters.
+#[must_use]
+pub(super) fn short(id: impl std::fmt::Display, enough: usize) -> String {
+    id.to_string().chars().take(enough).collect()
+}

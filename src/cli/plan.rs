@@ -1,0 +1,286 @@
+//! `plan`, `plans`, `replay`, `build` and `context`: what would be sent, and what was.
+//! Not for: solving plans (`context`).
+
+use super::Run;
+use super::args::{ContextCommand, Plans};
+use super::client::unexpected;
+use super::output::{column, money, number, time};
+use super::stop::Stop;
+use super::{pick, shape};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::plan::{ContextPlan, Row, Verdict};
+use crate::domain::run::RunCard;
+use crate::engine::api::{Answer, Draft, DraftKind, Planned, Request, SessionView};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What is known of a solved plan.
+struct Solved {
+    view: Arc<SessionView>,
+    plan: Arc<ContextPlan>,
+    digest: Hash,
+    bytes: u64,
+    cost: Option<u64>,
+}
+
+fn solve(run: &mut Run<'_, '_>, words: &[String]) -> Result<Solved, Stop> {
+    let text = run.io.text(words)?.unwrap_or_default();
+    let view = run.open(true)?;
+    let draft = Draft { text: text.into(), kind: DraftKind::Message };
+    match run.client.plan(&view, draft, &mut run.io)? {
+        Planned::Plan { plan, request_digest, bytes, prompt_cost, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, bytes, cost: prompt_cost })
+        }
+        Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
+    }
+}
+
+/// `plan`.
+pub(super) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool) -> Result<(), Stop> {
+    let solved = solve(run, words)?;
+    if request {
+        let body = run.client.wire(&solved.view, &mut run.io)?;
+        run.io.data(&body);
+        if run.io.out_tty {
+            run.io.end_line(&body);
+        }
+        return Ok(());
+    }
+    if run.io.json {
+        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest)));
+    }
+    let mut text = described(&solved.plan);
+    let cost = solved.cost.map_or_else(String::new, |micro| format!(" · prompt ≈ {}", money(micro)));
+    let _ = write!(text, "request {} · {} bytes{cost}", solved.digest, number(solved.bytes));
+    run.io.say(&text);
+    Ok(())
+}
+
+/// A plan in words.
+fn described(plan: &ContextPlan) -> String {
+    let mut text = String::new();
+    let label = plan.certainty.label();
+    let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
+    let _ = writeln!(text, "plan {} · {} · {} · {}", plan.id, plan.policy, plan.mode.title(), plan.layout.name());
+    let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.name());
+    let _ = writeln!(
+        text,
+        "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} · tools {}",
+        number(plan.budget.context_window),
+        number(plan.budget.reserved_output),
+        number(plan.budget.safety),
+        number(plan.framing),
+        number(plan.tools)
+    );
+    for (section, tokens) in plan.sections() {
+        let _ = writeln!(text, "\n{} {}", column(section.title(), 60), number(tokens));
+        for row in plan.included().filter(|row| row.section() == Some(section)) {
+            let _ = writeln!(text, "{}", line(row));
+        }
+    }
+    for (title, rows) in [("suggested", plan.suggested().collect()), ("excluded", plan.excluded().collect::<Vec<_>>())]
+    {
+        if !rows.is_empty() {
+            let _ = writeln!(text, "\n──── {title} {}", rows.len());
+        }
+        for row in rows {
+            let _ = writeln!(text, "{}", line(row));
+            if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
+                let _ = writeln!(text, "    {}", remedy.sentence(&remedy.action));
+            }
+        }
+    }
+    text.push('\n');
+    for warning in &plan.warnings {
+        let _ = writeln!(text, "! {}", warning.sentence());
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let tokens = number(row.tokens);
+    format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason.sentence())
+}
+
+/// `plans`.
+pub(super) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    match command {
+        Plans::List => list(run, &view),
+        Plans::Show { id } => show(run, &view, id),
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
+    let cards = match run.client.call(Request::Runs, &mut run.io)? {
+        Answer::Runs(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
+        return run.io.value(&shapes);
+    }
+    for card in &cards {
+        let text = card_line(card, view);
+        run.io.say(&text);
+    }
+    if cards.is_empty() {
+        run.io.say("No calls yet.");
+    }
+    Ok(())
+}
+
+fn card_line(card: &RunCard, view: &SessionView) -> String {
+    let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
+    let used = card.usage.prompt.map_or_else(|| format!("{} est", number(card.est_total)), number);
+    let cost = card.cost_micro.map(money).unwrap_or_default();
+    format!(
+        "{}  plan {}  {}  {}  {} {used:>11} in  {cost}  {}",
+        card.id,
+        card.plan.short(),
+        time(card.at),
+        column(branch, 16),
+        column(card.status.name(), 11),
+        card.model
+    )
+}
+
+fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+    let (plan, runs) = match run.client.call(Request::StoredPlan { id: id.to_owned() }, &mut run.io)? {
+        Answer::StoredPlan { plan, runs } => (plan, runs),
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let digest = runs.last().map(|card| card.request_digest);
+        let mut value = serde_json::to_value(shape::plan(&plan, digest)).unwrap_or_default();
+        value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
+        return run.io.value(&value);
+    }
+    let mut text = described(&plan);
+    for card in &runs {
+        let _ = writeln!(text, "{}", card_line(card, view));
+    }
+    run.io.say(text.trim_end());
+    Ok(())
+}
+
+/// `replay RUN --dry-run`.
+pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
+    run.open(false)?;
+    let (card, digest, body) = match run.client.call(Request::ReplayDryRun { run: id.to_owned() }, &mut run.io)? {
+        Answer::Replayed { run, digest, body } => (run, digest, body),
+        other => return Err(unexpected(&other)),
+    };
+    let same = digest == card.request_digest;
+    let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
+    let words =
+        format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
+    let value = json!({
+        "run_id": card.id,
+        "plan_id": card.plan,
+        "sent_digest": card.request_digest,
+        "request_digest": digest,
+        "same": same,
+        "bytes": body.len(),
+    });
+    run.io.either(&value, &words)?;
+    if same {
+        return Ok(());
+    }
+    let what = "The stored call no longer renders to the bytes that were sent.";
+    Err(Failure::new(FailureKind::User, what).todo("A message of it may have been removed since.").into())
+}
+
+/// `build`: the context as text.
+pub(super) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+    let solved = solve(run, words)?;
+    let body = run.client.wire(&solved.view, &mut run.io)?;
+    let request = read_body(&body)?;
+    if run.io.json {
+        return run.io.value(&json!({ "plan_id": solved.plan.id, "messages": request["messages"] }));
+    }
+    let text = messages(&request);
+    run.io.data(&text);
+    Ok(())
+}
+
+/// `context`.
+pub(super) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result<(), Stop> {
+    match command {
+        ContextCommand::Show { text } => show_context(run, text),
+        ContextCommand::Window { turns } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, None)?;
+            let mut overrides = branch.overrides.clone();
+            overrides.window = Some(*turns);
+            let request = Request::Override { branch: branch.id, overrides };
+            let said = if *turns == 0 {
+                format!("The window of {} is the full history.", branch.name)
+            } else {
+                format!("The window of {} is {turns} turns.", branch.name)
+            };
+            run.done(request, &said)
+        }
+        ContextCommand::Rebuild => {
+            let view = run.open(false)?;
+            run.done(Request::RebuildState { branch: view.current }, "")
+        }
+    }
+}
+
+fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+    let solved = solve(run, words)?;
+    let body = run.client.wire(&solved.view, &mut run.io)?;
+    let request = read_body(&body)?;
+    if run.io.json {
+        return run.io.value(&request);
+    }
+    let mut text = format!("plan {} · request {}\n", solved.plan.id, solved.digest);
+    let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.prompt));
+    let _ = writeln!(text, "{total} of {room} tokens {}", solved.plan.certainty.label());
+    for (name, value) in request.as_object().into_iter().flatten().filter(|(name, _)| *name != "messages") {
+        let _ = writeln!(text, "{name}: {value}");
+    }
+    text.push('\n');
+    text.push_str(&messages(&request));
+    run.io.data(&text);
+    Ok(())
+}
+
+fn read_body(body: &str) -> Result<Value, Stop> {
+    serde_json::from_str(body).map_err(|error| {
+        Failure::new(FailureKind::Internal, format!("The rendered request is no JSON: {error}.")).into()
+    })
+}
+
+/// The messages of a request under headers that say who speaks.
+fn messages(request: &Value) -> String {
+    let mut text = String::new();
+    for message in request["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().unwrap_or("?");
+        let about = message["tool_call_id"].as_str().map_or_else(String::new, |id| format!(" (answers {id})"));
+        let _ = writeln!(text, "──── {role}{about} ────");
+        match &message["content"] {
+            Value::Null => {}
+            Value::String(words) => text.push_str(words),
+            parts => text.push_str(&parts.to_string()),
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let (name, args) = (&call["function"]["name"], &call["function"]["arguments"]);
+            let _ = writeln!(
+                text,
+                "→ {}({}) {}",
+                name.as_str().unwrap_or("?"),
+                args.as_str().unwrap_or_default(),
+                call["id"].as_str().unwrap_or_default()
+            );
+        }
+        text.push('\n');
+    }
+    text
+}

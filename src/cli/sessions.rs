@@ -1,0 +1,188 @@
+//! `session`, `branch`, `mode` and `state`.
+//! Not for: messages (`messages`) or calls (`ask`, `plan`).
+
+use super::Run;
+use super::args::{BranchCommand, SessionCommand, StateCommand};
+use super::client::unexpected;
+use super::output::{column, time};
+use super::stop::Stop;
+use super::{editor, pick, shape};
+use crate::domain::branch::SessionCard;
+use crate::domain::mode::Mode;
+use crate::engine::api::{Answer, Named, Request};
+use serde_json::{Value, json};
+
+/// `session`.
+pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result<(), Stop> {
+    match command {
+        SessionCommand::List => cards(run, Request::Sessions, "No sessions yet."),
+        SessionCommand::Search { words } => {
+            cards(run, Request::SearchSessions { words: words.join(" ") }, "Nothing found.")
+        }
+        SessionCommand::New { title } => {
+            match run.client.call(Request::NewSession { title: title.join(" ") }, &mut run.io)? {
+                Answer::Opened(view) => {
+                    let value = json!({
+                        "id": view.card.id,
+                        "title": view.card.title,
+                        "branch": view.current,
+                        "created_at": view.card.created_at,
+                    });
+                    run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
+                }
+                other => Err(unexpected(&other)),
+            }
+        }
+        SessionCommand::Rename { names } => {
+            let (session, title) = two(run.global.session.clone(), names);
+            run.done(Request::RenameSession { session, title }, "Renamed.")
+        }
+        SessionCommand::Delete { session, yes } => {
+            let question = format!("Delete the session {session:?} with all its messages for good?");
+            if !run.io.confirm(&question, *yes)? {
+                run.io.note("nothing was deleted");
+                return Err(Stop::Said(1));
+            }
+            run.done(Request::DeleteSession { session: Some(session.clone()) }, "Deleted.")
+        }
+    }
+}
+
+fn cards(run: &mut Run<'_, '_>, request: Request, none: &str) -> Result<(), Stop> {
+    let found = match run.client.call(request, &mut run.io)? {
+        Answer::Sessions(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&found.iter().map(shape::session).collect::<Vec<_>>());
+    }
+    for card in &found {
+        run.io.say(&card_line(card));
+    }
+    if found.is_empty() {
+        run.io.say(none);
+    }
+    Ok(())
+}
+
+fn card_line(card: &SessionCard) -> String {
+    let title = column(&card.title, 48);
+    format!(
+        "{}  {}  {title}  {:>6} messages  {} branches",
+        card.id,
+        time(card.updated_at),
+        card.messages,
+        card.branches
+    )
+}
+
+/// `[WHICH] NAME`.
+fn two(default: Named, names: &[String]) -> (Named, String) {
+    match names {
+        [which, name] => (Some(which.clone()), name.clone()),
+        names => (default, names.concat()),
+    }
+}
+
+/// `branch`.
+pub(super) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(), Stop> {
+    match command {
+        BranchCommand::List => list(run),
+        BranchCommand::Fork { name, at, stay } => fork(run, name.clone(), at.as_deref(), *stay),
+        BranchCommand::Rename { names } => {
+            let view = run.open(false)?;
+            let (which, name) = two(None, names);
+            let branch = pick::branch(&view, which.as_deref())?.id;
+            run.done(Request::RenameBranch { branch, name }, "Renamed.")
+        }
+        BranchCommand::Archive { branch, back } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, branch.as_deref())?.id;
+            let said = if *back { "Taken back." } else { "Put away; nothing of it is lost." };
+            run.done(Request::ArchiveBranch { branch, archived: !back }, said)
+        }
+    }
+}
+
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tree = pick::tree(&view);
+    let mut shapes: Vec<Value> = Vec::new();
+    for branch in &view.branches {
+        let current = branch.id == view.current;
+        let messages = pick::path(&tree, branch).len();
+        if run.io.json {
+            shapes.push(shape::branch(branch, current, messages));
+            continue;
+        }
+        let (here, away) = (if current { "●" } else { "○" }, if branch.archived { "  archived" } else { "" });
+        run.io.say(&format!("{here} {}  {}  {messages:>6} messages{away}", branch.id, column(&branch.name, 32)));
+    }
+    if run.io.json { run.io.value(&shapes) } else { Ok(()) }
+}
+
+fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let at = at.map(|text| pick::message(&view, text).map(|head| head.id)).transpose()?;
+    let request = Request::Fork { branch: view.current, at, name, switch: !stay };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Branch(branch) => {
+            let words = format!("{}  {}", branch.id, branch.name);
+            let tree = pick::tree(&view);
+            run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `mode`.
+pub(super) fn mode(run: &mut Run<'_, '_>, to: Option<Mode>) -> Result<(), Stop> {
+    let view = run.open(to.is_some())?;
+    let branch = pick::branch(&view, None)?;
+    let Some(mode) = to else {
+        let (mode, from) = match branch.overrides.mode {
+            Some(mode) => (mode, "branch"),
+            None => (run.config.settings.mode, "settings"),
+        };
+        let value = json!({ "mode": mode, "from": from, "branch": branch.id });
+        return run.io.either(&value, &format!("{} ({from})", mode.title()));
+    };
+    let mut overrides = branch.overrides.clone();
+    overrides.mode = Some(mode);
+    let said = format!("{} is in mode {}.", branch.name, mode.title());
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// `state`.
+pub(super) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(), Stop> {
+    let words: &[String] = match command {
+        StateCommand::Show => &[],
+        StateCommand::Edit { text } => text,
+    };
+    let given = run.io.text(words)?;
+    let view = run.open(false)?;
+    let state = pick::branch(&view, None)?.state.clone();
+    match command {
+        StateCommand::Show => match state {
+            Some(state) if run.io.json => run.io.value(&state),
+            Some(state) => {
+                run.io.data(&state.text);
+                run.io.end_line(&state.text);
+                Ok(())
+            }
+            None => run.io.either(&Value::Null, "This branch has no state yet."),
+        },
+        StateCommand::Edit { .. } => {
+            let before = state.map(|state| state.text).unwrap_or_default();
+            let text = match given {
+                Some(text) => text,
+                None if run.io.in_tty && run.io.out_tty => editor::edit(&before, &run.config.env)?,
+                None => return Err(Stop::Usage("Say the new state, or give it on standard input with `-`.".into())),
+            };
+            if text.trim() == before.trim() {
+                return run.io.either(&json!({ "done": true, "message": "" }), "The state is as it was.");
+            }
+            run.done(Request::EditState { branch: view.current, text }, "The state was replaced; undo takes it back.")
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The JSON that the command line prints. These shapes are a contract: fields are added, never renamed or dropped.
+//! Not for: printing (`output`) or words for people (the commands).
+
+use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::mark::MarkKind;
+use crate::domain::message::{Node, NodeHead, Part};
+use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::run::RunCard;
+use crate::domain::usage::Usage;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// `plan --json`.
+#[derive(Serialize)]
+pub struct PlanShape<'a> {
+    plan_id: Hash,
+    policy: &'a str,
+    mode: crate::domain::mode::Mode,
+    layout: &'a str,
+    model: &'a str,
+    encoding: &'a str,
+    input_digest: Hash,
+    request_digest: Option<Hash>,
+    budget: BudgetShape,
+    est_total: u32,
+    framing: u32,
+    tools: u32,
+    sections: Vec<SectionShape>,
+    included: Vec<IncludedShape<'a>>,
+    suggested: Vec<ExcludedShape<'a>>,
+    excluded: Vec<ExcludedShape<'a>>,
+    retrieval_set_ids: &'a [Hash],
+    warnings: Vec<Value>,
+}
+
+/// The room there is.
+#[derive(Serialize, Clone, Copy)]
+pub struct BudgetShape {
+    context_window: u32,
+    reserved_output: u32,
+    safety: u32,
+    prompt: u32,
+}
+
+impl From<Budget> for BudgetShape {
+    fn from(budget: Budget) -> Self {
+        Self {
+            context_window: budget.context_window,
+            reserved_output: budget.reserved_output,
+            safety: budget.safety,
+            prompt: budget.prompt,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SectionShape {
+    name: &'static str,
+    tokens: u32,
+}
+
+#[derive(Serialize)]
+struct IncludedShape<'a> {
+    id: Hash,
+    kind: &'static str,
+    section: Option<&'static str>,
+    position: usize,
+    fidelity: &'static str,
+    tokens: u32,
+    reason: &'static str,
+    reason_text: String,
+    pin: Option<&'static str>,
+    score: Option<f64>,
+    score_parts: Map<String, Value>,
+    source: SourceShape<'a>,
+    title: &'a str,
+}
+
+#[derive(Serialize)]
+struct ExcludedShape<'a> {
+    id: Hash,
+    kind: &'static str,
+    tokens: u32,
+    reason: &'static str,
+    reason_text: String,
+    remedy: Option<String>,
+    needed_tokens: u32,
+    source: SourceShape<'a>,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct SourceShape<'a> {
+    session: Option<SessionId>,
+    branch: Option<BranchId>,
+    turn: Option<u32>,
+    message: Option<NodeId>,
+    external_id: Option<&'a str>,
+    path: Option<&'a str>,
+    span: Option<(u32, u32)>,
+}
+
+impl<'a> From<&'a Source> for SourceShape<'a> {
+    fn from(source: &'a Source) -> Self {
+        Self {
+            session: source.session,
+            branch: source.branch,
+            turn: source.turn,
+            message: source.message,
+            external_id: source.external_id.as_deref(),
+            path: None,
+            span: None,
+        }
+    }
+}
+
+/// A plan, with the digest of its request where that is known.
+#[must_use]
+pub fn plan(plan: &ContextPlan, request_digest: Option<Hash>) -> PlanShape<'_> {
+    let sections = plan.sections().into_iter();
+    PlanShape {
+        plan_id: plan.id,
+        policy: &plan.policy,
+        mode: plan.mode,
+        layout: plan.layout.name(),
+        model: &plan.model,
+        encoding: plan.encoding.name(),
+        input_digest: plan.input_digest,
+        request_digest,
+        budget: plan.budget.into(),
+        est_total: plan.est_total,
+        framing: plan.framing,
+        tools: plan.tools,
+        sections: sections.map(|(section, tokens)| SectionShape { name: section.name(), tokens }).collect(),
+        included: plan.included().enumerate().map(|(position, row)| included(position, row)).collect(),
+        suggested: plan.suggested().map(excluded).collect(),
+        excluded: plan.excluded().map(excluded).collect(),
+        retrieval_set_ids: &plan.retrieval_set_ids,
+        warnings: plan.warnings.iter().map(warning).collect(),
+    }
+}
+
+fn included(position: usize, row: &Row) -> IncludedShape<'_> {
+    IncludedShape {
+        id: row.atom.key(),
+        kind: row.kind.name(),
+        section: row.section().map(crate::domain::policy::Section::name),
+        position,
+        fidelity: fidelity(row),
+        tokens: row.tokens,
+        reason: row.reason.name(),
+        reason_text: row.reason.sentence(),
+        pin: row.pin.map(pin),
+        score: None,
+        score_parts: Map::new(),
+        source: (&row.source).into(),
+        title: &row.title,
+    }
+}
+
+fn excluded(row: &Row) -> ExcludedShape<'_> {
+    let (needed_tokens, remedy) = match &row.verdict {
+        Verdict::Out { needed, remedy } => (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.action))),
+        Verdict::In { .. } | Verdict::Suggested => (0, None),
+    };
+    ExcludedShape {
+        id: row.atom.key(),
+        kind: row.kind.name(),
+        tokens: row.tokens,
+        reason: row.reason.name(),
+        reason_text: row.reason.sentence(),
+        remedy,
+        needed_tokens,
+        source: (&row.source).into(),
+        title: &row.title,
+        turns: (row.kind == crate::domain::plan::RowKind::Range).then_some(row.turns),
+    }
+}
+
+fn warning(warning: &Warning) -> Value {
+    let mut value = serde_json::to_value(warning).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("sentence".into(), warning.sentence().into());
+    }
+    value
+}
+
+fn pin(kind: MarkKind) -> &'static str {
+    match kind {
+        MarkKind::Sticky => "sticky",
+        MarkKind::Leased { .. } => "leased",
+        MarkKind::Exclude => "exclude",
+        MarkKind::ExcludeOnce => "exclude_once",
+        MarkKind::IncludeOnce => "include_once",
+    }
+}
+
+/// How much of a row is sent: the rung of its most shortened message.
+#[must_use]
+pub fn fidelity(row: &Row) -> &'static str {
+    let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
+    if row.kind == crate::domain::plan::RowKind::Card || has(|form| form == Form::Card) {
+        "card"
+    } else if has(|form| form == Form::Placeholder) {
+        "placeholder"
+    } else if has(|form| matches!(form, Form::Elided | Form::Gone)) {
+        "tools_elided"
+    } else if has(|form| matches!(form, Form::Cut(_))) {
+        "tools_truncated"
+    } else if has(|form| form == Form::NoState) {
+        "no_state"
+    } else {
+        "full"
+    }
+}
+
+/// What does not fit.
+#[must_use]
+pub fn blocked(blocked: &Blocked) -> Value {
+    json!({
+        "blocked": true,
+        "needed": blocked.needed,
+        "budget": BudgetShape::from(blocked.budget),
+        "choices": blocked.choices.iter().map(choice).collect::<Vec<_>>(),
+        "sentence": blocked.sentence(),
+    })
+}
+
+fn choice(choice: &Choice) -> Value {
+    let mut value = serde_json::to_value(choice).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("sentence".into(), choice.sentence().into());
+    }
+    value
+}
+
+/// One call of `plans list --json`.
+#[derive(Serialize)]
+pub struct RunShape<'a> {
+    run_id: RunId,
+    plan_id: Hash,
+    request_digest: Hash,
+    session: SessionId,
+    branch: BranchId,
+    branch_name: Option<&'a str>,
+    round: u32,
+    profile: &'a str,
+    model: &'a str,
+    policy: &'a str,
+    mode: crate::domain::mode::Mode,
+    status: &'static str,
+    est_total: u32,
+    usage: Usage,
+    cost: Option<f64>,
+    finish_reason: Option<&'a str>,
+    attempts: u32,
+    error: Option<&'a str>,
+    at: i64,
+}
+
+/// A call.
+#[must_use]
+pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
+    RunShape {
+        run_id: card.id,
+        plan_id: card.plan,
+        request_digest: card.request_digest,
+        session: card.session,
+        branch: card.branch,
+        branch_name: branches.iter().find(|branch| branch.id == card.branch).map(|branch| branch.name.as_str()),
+        round: card.round,
+        profile: &card.profile,
+        model: &card.model,
+        policy: &card.policy,
+        mode: card.mode,
+        status: card.status.name(),
+        est_total: card.est_total,
+        usage: card.usage,
+        cost: card.cost_micro.map(dollars),
+        finish_reason: card.finish_reason.as_deref(),
+        attempts: card.attempts,
+        error: card.error.as_deref(),
+        at: card.at,
+    }
+}
+
+/// Millionths of a dollar in dollars.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "no call costs a billion dollars")]
+pub fn dollars(micro: u64) -> f64 {
+    micro as f64 / 1e6
+}
+
+/// One message of `message list --json`. `turn` counts the user messages up to it, from 1; before the first it is null.
+#[must_use]
+pub fn message(head: &NodeHead, node: Option<&Node>, turn: u32) -> Value {
+    let mut value = json!({
+        "id": head.id,
+        "external_id": head.external_id,
+        "parent": head.parent,
+        "role": head.role,
+        "content": node.map(|node| node.content.words()).unwrap_or_default(),
+        "status": head.end.name(),
+        "turn": (turn > 0).then_some(turn),
+        "lane": head.lane,
+    });
+    let Some(object) = value.as_object_mut() else { return value };
+    let parts = node.map(|node| node.content.parts.as_slice()).unwrap_or_default();
+    let calls: Vec<Value> = parts.iter().filter_map(call).collect();
+    if !calls.is_empty() {
+        object.insert("tool_calls".into(), calls.into());
+    }
+    if let Some(Part::Reply { call, .. }) = parts.iter().find(|part| matches!(part, Part::Reply { .. })) {
+        object.insert("tool_call_id".into(), call.as_str().into());
+    }
+    if let Some(model) = &head.model {
+        object.insert("model".into(), model.as_str().into());
+    }
+    value
+}
+
+fn call(part: &Part) -> Option<Value> {
+    match part {
+        Part::Call { id, name, args } => Some(json!({ "id": id, "name": name, "arguments": args })),
+        Part::Text { .. } | Part::Reasoning { .. } | Part::Reply { .. } | Part::Opaque { .. } => None,
+    }
+}
+
+/// A branch.
+#[must_use]
+pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
+    json!({
+        "id": branch.id,
+        "name": branch.name,
+        "session": branch.session,
+        "head": branch.head,
+        "parent": branch.parent,
+        "fork": branch.fork,
+        "archived": branch.archived,
+        "current": current,
+        "messages": messages,
+        "marks": branch.marks.len(),
+        "overrides": branch.overrides,
+        "created_at": branch.created_at,
+    })
+}
+
+/// A session.
+#[must_use]
+pub fn session(card: &SessionCard) -> Value {
+    serde_json::to_value(card).unwrap_or_default()
+}

@@ -1,0 +1,146 @@
+//! `models`, `doctor`, `config`, `completions` and `man`.
+//! Not for: conversations.
+
+use super::Run;
+use super::args::{Args, Command, ConfigCommand};
+use super::client::unexpected;
+use super::output::{Io, column, number};
+use super::stop::Stop;
+use crate::config::error::ConfigError;
+use crate::config::load::Config;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::model::ModelInfo;
+use crate::engine::api::{Answer, Request};
+use serde_json::{Value, json};
+
+/// `models`.
+pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let found = match run.client.call(Request::Models { profile: run.global.profile.clone() }, &mut run.io)? {
+        Answer::Models(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shapes: Vec<Value> = found
+            .iter()
+            .map(|(profile, result)| match result {
+                Ok(models) => json!({ "profile": profile, "models": models }),
+                Err(failure) => json!({ "profile": profile, "models": [], "error": failure.to_string() }),
+            })
+            .collect();
+        return run.io.value(&shapes);
+    }
+    for (profile, result) in &found {
+        run.io.say(profile);
+        match result {
+            Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model))),
+            Err(failure) => run.io.say(&format!("  {failure}")),
+        }
+    }
+    Ok(())
+}
+
+fn model_line(model: &ModelInfo) -> String {
+    let price =
+        model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
+    format!("  {}  {:>9} tokens ({}){price}", column(&model.name, 40), number(model.context_window), model.source)
+}
+
+/// `doctor`.
+pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let findings = match run.client.call(Request::Doctor, &mut run.io)? {
+        Answer::Doctor(findings) => findings,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shapes: Vec<Value> = findings
+            .iter()
+            .map(|f| json!({ "subject": f.subject, "ok": f.ok, "text": f.text, "todo": f.todo }))
+            .collect();
+        return run.io.value(&shapes);
+    }
+    for finding in &findings {
+        let mark = match finding.ok {
+            Some(true) => "✓",
+            Some(false) => "✗",
+            None => "·",
+        };
+        run.io.say(&format!("{mark} {}  {}", column(&finding.subject, 24), finding.text));
+        if !finding.todo.is_empty() {
+            run.io.say(&format!("    {}", finding.todo));
+        }
+    }
+    Ok(())
+}
+
+/// The commands that need no engine.
+pub(super) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
+    match &args.command {
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::description(), "pleach", &mut script);
+            io.data(&String::from_utf8_lossy(&script));
+            Ok(())
+        }
+        Some(Command::Man) => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Args::description())
+                .render(&mut page)
+                .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+            io.data(&String::from_utf8_lossy(&page));
+            Ok(())
+        }
+        Some(Command::Config(command)) => {
+            let config = loaded.as_ref().map_err(ConfigError::failure)?;
+            settings(*command, config, io)
+        }
+        _ => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
+    }
+}
+
+fn settings(command: ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+    match command {
+        ConfigCommand::Path => {
+            let paths = &config.paths;
+            let places = [
+                ("config", paths.user_file()),
+                ("keymap", paths.keymap_file()),
+                ("policies", paths.policies_dir()),
+                ("store", paths.store.clone()),
+                ("log", paths.state_dir.join("log").join("pleach.log")),
+            ];
+            if io.json {
+                let map: serde_json::Map<String, Value> =
+                    places.iter().map(|(name, path)| ((*name).into(), path.display().to_string().into())).collect();
+                return io.value(&map);
+            }
+            for (name, path) in places {
+                io.say(&format!("{}  {}", column(name, 8), path.display()));
+            }
+            Ok(())
+        }
+        ConfigCommand::Show => {
+            let text = config.shown();
+            if io.json {
+                let value: Value = toml::from_str(&text).unwrap_or_default();
+                return io.value(&value);
+            }
+            io.data(&text);
+            Ok(())
+        }
+        ConfigCommand::Check => check(config, io),
+    }
+}
+
+fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+    if io.json {
+        return io.value(&json!({ "ok": true, "files": config.files, "notes": config.notes }));
+    }
+    for file in &config.files {
+        io.say(&format!("read {}", file.display()));
+    }
+    for note in &config.notes {
+        io.say(note);
+    }
+    io.say("The settings are well.");
+    Ok(())
+}

@@ -1,0 +1,623 @@
+//! Commands against a door that answers from a script.
+
+use super::*;
+use crate::config::load::{Environment, Sources, load};
+use crate::domain::branch::{Branch, Overrides, SessionCard};
+use crate::domain::failure::FailureKind;
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::mode::Mode;
+use crate::domain::plan::{
+    Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,
+    Warning,
+};
+use crate::domain::policy::{Layout, Section};
+use crate::domain::record::{Imported, Skipped};
+use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::tokens::{Certainty, Encoding};
+use crate::domain::usage::Usage;
+use crate::engine::api::{Act, Draft, DraftKind, Event, Item, Planned, Ticket};
+use clap::Parser as _;
+use serde_json::Value;
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+use uuid::Uuid;
+
+type Script = Box<dyn Fn(Ticket, &Request) -> Vec<Event> + Send>;
+
+struct FakeDoor {
+    out: Mutex<Sender<Event>>,
+    seen: Mutex<Vec<Request>>,
+    script: Script,
+}
+
+impl Door for FakeDoor {
+    fn send(&self, ticket: Ticket, request: Request) {
+        let events = match &request {
+            Request::OpenSession { .. } => vec![answer(ticket, Answer::Opened(Arc::new(view())))],
+            other => (self.script)(ticket, other),
+        };
+        self.seen.lock().unwrap().push(request);
+        let out = self.out.lock().unwrap();
+        for event in events {
+            out.send(event).unwrap();
+        }
+    }
+}
+
+fn answer(ticket: Ticket, answer: Answer) -> Event {
+    Event::Answer { ticket, result: Ok(answer) }
+}
+
+fn id(n: u128) -> Uuid {
+    Uuid::from_u128((0x0190_0000_0000_7000_8000_0000_0000_0000) | (n << 96) | n)
+}
+
+fn head(n: u128, parent: Option<u128>, role: Role) -> NodeHead {
+    NodeHead {
+        id: NodeId(id(n)),
+        key: node_key(None, role, None, u32::try_from(n).unwrap(), None),
+        parent: parent.map(|p| NodeId(id(p))),
+        ord: 0,
+        role,
+        end: if n == 4 { End::Interrupted } else { End::Complete },
+        at: 0,
+        bytes: 5,
+        calls: 0,
+        hidden: false,
+        imported: false,
+        content: None,
+        preview: format!("words {n}\u{1b}[31m"),
+        model: None,
+        name: None,
+        lane: String::new(),
+        external_id: (n == 1).then(|| "ext-1".into()),
+    }
+}
+
+fn branch(n: u128, name: &str, head: u128) -> Branch {
+    Branch {
+        id: BranchId(id(n)),
+        session: SessionId(id(90)),
+        name: name.into(),
+        head: Some(NodeId(id(head))),
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: 0,
+        seq: 1,
+        overrides: Overrides { budget: Some(7), ..Overrides::default() },
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        reply: None,
+    }
+}
+
+fn view() -> SessionView {
+    let heads = vec![
+        head(1, None, Role::User),
+        head(2, Some(1), Role::Assistant),
+        head(3, Some(2), Role::User),
+        head(4, Some(3), Role::Assistant),
+        head(5, Some(2), Role::User),
+    ];
+    SessionView {
+        card: SessionCard {
+            id: SessionId(id(90)),
+            title: "work".into(),
+            created_at: 0,
+            updated_at: 0,
+            messages: 5,
+            branches: 2,
+        },
+        nodes: heads,
+        branches: vec![branch(91, "main", 4), branch(92, "alt", 5)],
+        current: BranchId(id(91)),
+        runs: Vec::new(),
+        traces: Vec::new(),
+        workspace: (String::new(), false),
+        recovered: vec!["1 answer was interrupted".into()],
+    }
+}
+
+fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {
+    Row {
+        atom: Atom::Message { node: Hash([n; 32]) },
+        kind,
+        verdict,
+        reason,
+        tokens,
+        title: format!("row {n}"),
+        source: Source { turn: Some(u32::from(n)), message: Some(NodeId(id(u128::from(n)))), ..Source::default() },
+        pin: None,
+        items: Vec::new(),
+        turns: 0,
+    }
+}
+
+fn budget() -> Budget {
+    Budget::work_out(8_192, None, None, Some(4_000))
+}
+
+fn plan() -> ContextPlan {
+    let hash = Hash([7; 32]);
+    let inside = |section| Verdict::In { section };
+    let remedy = Remedy { action: "include-once".into(), does: "takes it in".into(), pushes_out: 40, pushes_turns: 1 };
+    let mut pinned = row(2, RowKind::Turn, inside(Section::Recent), Reason::Sticky, 50);
+    pinned.pin = Some(MarkKind::Sticky);
+    pinned.items = vec![PlanItem {
+        key: hash,
+        node: None,
+        role: Role::Tool,
+        form: Form::Cut(300),
+        tokens: 9,
+        title: String::new(),
+    }];
+    let mut range =
+        row(4, RowKind::Range, Verdict::Out { needed: 40, remedy: Some(remedy) }, Reason::OutsideWindow, 900);
+    range.turns = 12;
+    ContextPlan {
+        id: hash,
+        basis: Basis { head: hash, marks: hash, draft: hash, wire: hash, frozen: hash },
+        input_digest: Hash([8; 32]),
+        policy: "layered".into(),
+        policy_version: 1,
+        mode: Mode::Light,
+        layout: Layout::Classic,
+        profile: "openai".into(),
+        model: "gpt-4.1-mini".into(),
+        encoding: Encoding::O200kBase,
+        certainty: Certainty::Estimated,
+        budget: budget(),
+        est_total: 71,
+        framing: 6,
+        tools: 0,
+        rows: vec![
+            row(1, RowKind::Text, inside(Section::System), Reason::Instructions, 10),
+            pinned,
+            row(3, RowKind::Turn, inside(Section::UserMessage), Reason::Open, 5),
+            range,
+        ],
+        anchor: None,
+        retrieval_set_ids: vec![],
+        warnings: vec![Warning::ToolsShortened { count: 1 }],
+    }
+}
+
+fn blocked() -> Blocked {
+    let choices = vec![Choice::LargerBudget { at_least: 9_000 }, Choice::OtherModel];
+    Blocked { basis: plan().basis, needed: 9_000, budget: budget(), choices, rows: vec![] }
+}
+
+fn planned() -> Planned {
+    Planned::Plan {
+        plan: Arc::new(plan()),
+        request_digest: Hash([9; 32]),
+        bytes: 1_234,
+        prompt_cost: Some(28),
+        same_prefix: None,
+    }
+}
+
+fn card(status: RunStatus) -> RunCard {
+    RunCard {
+        id: RunId(id(70)),
+        session: SessionId(id(90)),
+        branch: BranchId(id(91)),
+        user: None,
+        answer: None,
+        round: 1,
+        plan: Hash([7; 32]),
+        request_digest: Hash([9; 32]),
+        profile: "openai".into(),
+        model: "m".into(),
+        policy: "layered".into(),
+        mode: Mode::Light,
+        status,
+        est_total: 71,
+        items: 0,
+        attached: 0,
+        usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
+        cost_micro: Some(1_500),
+        finish_reason: Some("stop".into()),
+        ttft_ms: None,
+        total_ms: None,
+        attempts: 1,
+        error: None,
+        at: 0,
+    }
+}
+
+const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"be"},{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"file"}],"stream":true}"#;
+
+struct Said {
+    code: u8,
+    out: String,
+    err: String,
+    seen: Vec<Request>,
+}
+
+impl Said {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+}
+
+#[derive(Default)]
+struct Stage {
+    input: &'static str,
+    tty: bool,
+    presses: usize,
+}
+
+impl Stage {
+    fn say(self, line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Said {
+        let args = Args::try_parse_from(std::iter::once(&"pleach").chain(line)).unwrap();
+        let (tx, events) = channel();
+        let door = FakeDoor { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script) };
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().display().to_string();
+        let env = Environment::of([("HOME", &home)]);
+        let sources = Sources { env, workspace: home.clone().into(), store: None, overrides: args.overrides() };
+        let config = load(sources).unwrap();
+        let formats = Formats {
+            read: |bytes, _| match bytes {
+                b"bad" => Err(Failure::user("No known format.")),
+                _ => Ok(Reading { format: "jsonl".into(), ..Reading::default() }),
+            },
+            jsonl: |_, mask| if mask { "masked\n".into() } else { "sk-secret\u{1b}\n".into() },
+            markdown: |_, _| "# title\n".into(),
+        };
+        let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), self.input.as_bytes());
+        let presses = self.presses;
+        let io = Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut input,
+            out_tty: self.tty,
+            in_tty: self.tty,
+            json: args.global.json,
+            interrupts: &|| presses,
+        };
+        let code = run_on(&args, &config, &door, &events, &formats, io);
+        let seen = door.seen.into_inner().unwrap();
+        Said { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), seen }
+    }
+}
+
+fn say(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Said {
+    Stage::default().say(line, script)
+}
+
+fn plans(ticket: Ticket, request: &Request) -> Vec<Event> {
+    match request {
+        Request::Replan { .. } => vec![answer(ticket, Answer::Planned(planned()))],
+        Request::WireText { .. } => vec![answer(ticket, Answer::Text(BODY.into()))],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_shape_of_a_plan() {
+    let said = say(&["plan", "--json", "hello", "there"], plans);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let Some(Request::Replan { draft, .. }) = said.seen.last() else { panic!() };
+    assert_eq!(&*draft.text, "hello there");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&said.json()).unwrap());
+}
+
+#[test]
+fn plan_as_words_and_as_bytes() {
+    let said = say(&["plan", "--request", "x"], plans);
+    assert_eq!(said.out, BODY);
+    let said = say(&["plan", "x"], plans);
+    for part in ["71 of", "recent turns", "You pinned it", "excluded 1", "pushes out the 1 oldest", "1,234 bytes"] {
+        assert!(said.out.contains(part), "{part}: {}", said.out);
+    }
+    let said = say(&["build"], plans);
+    assert_eq!(
+        said.out,
+        "──── system ────\nbe\n\n──── assistant ────\n→ read({}) c1\n\n──── tool (answers c1) ────\nfile\n\n"
+    );
+    let said = say(&["context", "show"], plans);
+    assert!(said.out.contains("model: \"m\"") && said.out.contains("──── system ────\nbe"));
+    assert_eq!(say(&["context", "show", "--json"], plans).json()["stream"], true);
+}
+
+#[test]
+fn a_blocked_plan_exits_with_3() {
+    for refuses in [true, false] {
+        let said = say(&["plan", "--json", "x"], move |ticket, _| {
+            let planned = Planned::Blocked(Arc::new(blocked()));
+            if refuses {
+                let event = Event::Planned { branch: BranchId(id(91)), generation: 1, planned };
+                let failure = Failure::new(FailureKind::Blocked, "no room");
+                vec![event, Event::Answer { ticket, result: Err(failure) }]
+            } else {
+                vec![answer(ticket, Answer::Planned(planned))]
+            }
+        });
+        assert_eq!(said.code, 3);
+        let json = said.json();
+        assert_eq!((json["blocked"].as_bool(), json["needed"].as_u64()), (Some(true), Some(9_000)));
+        assert_eq!(json["choices"][0]["choice"], "larger_budget");
+        assert_eq!(json["choices"][0]["at_least"], 9_000);
+        assert_eq!(json["budget"]["prompt"], budget().prompt);
+        assert!(said.err.contains("nothing was sent") && said.err.contains("larger context window"));
+    }
+}
+
+fn answers(text: &'static [&'static str], status: RunStatus) -> impl Fn(Ticket, &Request) -> Vec<Event> + Send {
+    move |ticket, request| {
+        let branch = BranchId(id(91));
+        let Request::Ask { .. } = request else { return vec![] };
+        let mut events = vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })];
+        events.push(Event::Run(Box::new(card(RunStatus::Open))));
+        events.extend(text.iter().map(|text| Event::Stream {
+            branch,
+            run: RunId(id(70)),
+            text: (*text).into(),
+            reasoning: String::new(),
+            tokens: 1,
+            certainty: Certainty::Estimated,
+            cost_micro: None,
+        }));
+        events.push(Event::Run(Box::new(card(status))));
+        events.push(Event::TurnClosed { branch, draft: None, failure: None });
+        events
+    }
+}
+
+const STREAM: &[&str] = &["Hel", "lo\n--", "-STATE---\nGoal: x\n", "---END STATE---\n"];
+
+#[test]
+fn ask_streams_without_the_state_block() {
+    let said = say(&["ask", "hi"], answers(STREAM, RunStatus::Complete));
+    assert_eq!((said.code, said.out.as_str()), (0, "Hello\n"), "{}", said.err);
+    assert!(said.err.contains("1 answer was interrupted"));
+    let said = say(&["ask", "hi"], answers(&["a\n--", "- rule\nb"], RunStatus::Complete));
+    assert_eq!(said.out, "a\n--- rule\nb\n");
+    let said = say(&["ask", "hi"], answers(&["x\n#", "## STATE\nGoal: y"], RunStatus::Complete));
+    assert_eq!(said.out, "x\n");
+    let said = say(&["ask", "hi"], answers(&["x\n### STATE", "MENT\ny  \n"], RunStatus::Complete));
+    assert_eq!(said.out, "x\n### STATEMENT\ny  \n");
+    let said =
+        Stage { tty: true, ..Stage::default() }.say(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
+    assert!(!said.out.contains('\u{1b}') && said.out.contains("⟨U+001B⟩"));
+}
+
+#[test]
+fn ask_as_json() {
+    let said = say(&["ask", "--json", "hi"], answers(STREAM, RunStatus::Complete));
+    let json = said.json();
+    assert_eq!((json["text"].as_str(), json["status"].as_str()), (Some("Hello"), Some("complete")));
+    assert_eq!(json["plan_id"], Hash([7; 32]).to_string());
+    assert_eq!(json["request_digest"], Hash([9; 32]).to_string());
+    assert_eq!(json["usage"]["prompt"], 70);
+    assert_eq!(json["cost"], 0.0015);
+    assert_eq!(json["runs"][0]["branch_name"], "main");
+}
+
+#[test]
+fn ask_reads_standard_input() {
+    for line in [&["ask", "-"][..], &["ask"][..]] {
+        let stage = Stage { input: "two\nlines\n", ..Stage::default() };
+        let said = stage.say(line, answers(&["ok"], RunStatus::Complete));
+        let Some(Request::Ask { draft, plan: None, .. }) = said.seen.last() else { panic!() };
+        assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message });
+    }
+    assert_eq!(Stage { input: "\n", ..Stage::default() }.say(&["ask", "-"], |_, _| vec![]).code, 2);
+    assert_eq!(Stage { tty: true, ..Stage::default() }.say(&["ask"], |_, _| vec![]).code, 2);
+}
+
+#[test]
+fn exit_codes_say_whose_matter_it_is() {
+    let refused =
+        |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
+    for (kind, code) in [
+        (FailureKind::User, 1),
+        (FailureKind::Busy, 1),
+        (FailureKind::Config, 2),
+        (FailureKind::Blocked, 3),
+        (FailureKind::Provider, 4),
+        (FailureKind::Store, 5),
+    ] {
+        assert_eq!(say(&["ask", "x"], refused(kind)).code, code);
+        assert_eq!(say(&["undo"], refused(kind)).code, code);
+    }
+    assert_eq!(say(&["ask", "x"], answers(&["par"], RunStatus::Errored)).code, 4);
+    let said = say(&["ask", "x"], |ticket, _| {
+        let failure = Some(Failure::new(FailureKind::Provider, "refused \u{1b}[31m").kept("Your words are kept."));
+        let asked = answer(ticket, Answer::Asked { run: RunId(id(70)) });
+        vec![asked, Event::TurnClosed { branch: BranchId(id(91)), draft: None, failure }]
+    });
+    assert_eq!((said.code, said.out.as_str()), (4, ""));
+    assert!(said.err.contains("Your words are kept") && !said.err.contains('\u{1b}'));
+}
+
+#[test]
+fn ctrl_c_cancels_and_keeps_waiting() {
+    let stage = Stage { presses: 1, ..Stage::default() };
+    let said = stage.say(&["ask", "x"], |ticket, request| match request {
+        Request::Ask { .. } => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
+        Request::Cancel { branch } => vec![
+            answer(ticket, Answer::Done(String::new())),
+            Event::TurnClosed { branch: *branch, draft: None, failure: None },
+        ],
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(said.code, 130);
+    assert!(matches!(said.seen.last(), Some(Request::Cancel { .. })));
+    let stage = Stage { presses: 2, ..Stage::default() };
+    assert_eq!(stage.say(&["ask", "x"], |_, _| vec![]).code, 130);
+}
+
+fn bodies(ticket: Ticket, request: &Request) -> Vec<Event> {
+    let Request::Bodies { nodes } = request else { panic!("{request:?}") };
+    let node = |id: &NodeId| {
+        let head = view().nodes.into_iter().find(|head| head.id == *id).unwrap();
+        Arc::new(Node { content: Content::text(format!("body\u{9b} of {}", head.role)), head })
+    };
+    vec![answer(ticket, Answer::Bodies(nodes.iter().map(node).collect()))]
+}
+
+#[test]
+fn messages_of_the_branch_and_of_the_tree() {
+    let said = say(&["message", "list", "--json"], bodies);
+    let json = said.json();
+    assert_eq!(json.as_array().unwrap().len(), 4);
+    assert!(!said.out.contains('\u{9b}'));
+    let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["id", "external_id", "parent", "role", "content", "status", "turn", "lane"]);
+    assert_eq!((json[0]["external_id"].as_str(), json[0]["turn"].as_u64()), (Some("ext-1"), Some(1)));
+    assert_eq!((json[3]["status"].as_str(), json[3]["turn"].as_u64()), (Some("interrupted"), Some(2)));
+    assert_eq!(json[1]["content"], "body\u{9b} of assistant");
+    assert_eq!(say(&["message", "list", "--all", "--json"], bodies).json().as_array().unwrap().len(), 5);
+    let said = say(&["message", "list"], bodies);
+    assert_eq!(said.out.lines().count(), 4);
+    assert!(!said.out.contains('\u{1b}'));
+    let prefix = id(3).to_string()[..8].to_owned();
+    assert_eq!(say(&["message", "show", &prefix, "--json"], bodies).json()["turn"], 2);
+    assert_eq!(say(&["message", "show", "019"], bodies).code, 1);
+    assert_eq!(say(&["message", "show", "zz"], bodies).code, 1);
+}
+
+fn done(ticket: Ticket, _: &Request) -> Vec<Event> {
+    vec![answer(ticket, Answer::Done(String::new()))]
+}
+
+#[test]
+fn acts_become_requests() {
+    let branch = BranchId(id(91));
+    let named = |message| vec![Item::Named { text: "ext-1".into(), message }];
+    let set = |kind| Act::Set { kind, toggle: false };
+    for (line, items, act) in [
+        (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
+        (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::Leased { turns: 3 })),
+        (&["pin", "--note", "n"], vec![Item::Note("n".into())], set(MarkKind::Sticky)),
+        (&["unpin", "ext-1"], named(false), Act::Clear),
+        (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),
+        (&["exclude", "ext-1", "--once"], named(false), set(MarkKind::ExcludeOnce)),
+        (&["include", "ext-1"], named(false), set(MarkKind::IncludeOnce)),
+    ] {
+        let said = say(line, done);
+        assert_eq!(said.seen.last(), Some(&Request::Mark { branch, items, act }), "{line:?}");
+    }
+    let overrides = |change: fn(&mut Overrides)| {
+        let mut overrides = Overrides { budget: Some(7), ..Overrides::default() };
+        change(&mut overrides);
+        Request::Override { branch, overrides }
+    };
+    let said = say(&["mode", "off"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
+    let said = say(&["context", "window", "4"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
+    let said = say(&["branch", "rename", "alt", "new"], done);
+    assert_eq!(said.seen.last(), Some(&Request::RenameBranch { branch: BranchId(id(92)), name: "new".into() }));
+    let said = say(&["session", "rename", "-s", "work", "t"], done);
+    assert_eq!(said.seen.last(), Some(&Request::RenameSession { session: Some("work".into()), title: "t".into() }));
+    let said = say(&["state", "edit", "Goal: y"], done);
+    assert_eq!(said.seen.last(), Some(&Request::EditState { branch, text: "Goal: y".into() }));
+    let said = say(&["undo", "--json"], done);
+    assert_eq!((said.seen.last(), said.json()["message"].as_str()), (Some(&Request::Undo), Some("Undone.")));
+    let said = say(&["regenerate"], answers(&["x"], RunStatus::Complete));
+    let Some(Request::Ask { draft, .. }) = said.seen.last() else { panic!() };
+    assert_eq!(draft.kind, DraftKind::Regenerate(NodeId(id(3))));
+    let said = say(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
+    let Some(Request::Ask { draft, .. }) = said.seen.last() else { panic!() };
+    assert_eq!(*draft, Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))) });
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked() {
+    for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
+        assert_eq!(say(line, done).code, 2);
+        let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
+        assert_eq!((no.code, no.err.contains("for good?")), (1, true));
+        let sends = |said: &Said| {
+            matches!(said.seen.last(), Some(Request::RemoveMessage { .. } | Request::DeleteSession { .. }))
+        };
+        assert!(!sends(&no));
+        let yes = Stage { input: "y\n", tty: true, ..Stage::default() }.say(line, done);
+        assert!(yes.code == 0 && sends(&yes));
+        assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
+    }
+}
+
+#[test]
+fn lists_and_files() {
+    let runs = |ticket, _: &Request| vec![answer(ticket, Answer::Runs(vec![card(RunStatus::Complete)]))];
+    let json = say(&["plans", "list", "--json"], runs).json();
+    for key in ["run_id", "plan_id", "request_digest", "branch", "model", "status", "est_total", "usage"] {
+        assert!(!json[0][key].is_null(), "{key}");
+    }
+    let json = say(&["branch", "list", "--json"], done).json();
+    assert_eq!((json[0]["current"].as_bool(), json[1]["messages"].as_u64()), (Some(true), Some(3)));
+    let stage = Stage { input: "{}", ..Stage::default() };
+    let said = stage.say(&["import", "-", "--json"], |ticket, _| {
+        let session = SessionId(id(90));
+        let sessions = vec![Imported { session, title: "t".into(), added: 2, known: 0, head: None }];
+        let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
+        vec![answer(ticket, Answer::Imported { sessions, skipped })]
+    });
+    let json = said.json();
+    assert_eq!((json["sessions"][0]["added"].as_u64(), json["format"].as_str()), (Some(2), Some("jsonl")));
+    assert!(said.err.contains("line 3: no role"));
+    assert_eq!(Stage { input: "bad", ..Stage::default() }.say(&["import", "-"], done).code, 1);
+    assert_eq!(say(&["import", "/no/such/file"], done).code, 1);
+    let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
+    let said = say(&["export"], transcript);
+    assert_eq!(said.out, "sk-secret\u{1b}\n");
+    assert!(said.err.contains("looks like a secret"));
+    assert_eq!(say(&["export", "--mask"], transcript).out, "masked\n");
+    let said = say(&["export", "--all", "--format", "markdown"], transcript);
+    assert!(matches!(said.seen.last(), Some(Request::Transcript { branch: None, session: Some(_) })));
+}
+
+#[test]
+fn replay_says_whether_the_bytes_are_the_same() {
+    for (digest, code) in [(Hash([9; 32]), 0), (Hash([1; 32]), 1)] {
+        let said = say(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
+            let run = Box::new(card(RunStatus::Complete));
+            vec![answer(ticket, Answer::Replayed { run, digest, body: BODY.into() })]
+        });
+        assert_eq!((said.code, said.json()["same"].as_bool()), (code, Some(code == 0)));
+    }
+}
+
+#[test]
+fn commands_without_an_engine() {
+    let said = say(&["completions", "bash"], done);
+    assert!(said.out.contains("_pleach") && said.out.contains("regenerate"));
+    assert!(say(&["man"], done).out.contains(".TH pleach"));
+    assert!(say(&["config", "path", "--json"], done).json()["store"].as_str().unwrap().ends_with("pleach.db"));
+    assert!(say(&["config", "show"], done).out.contains("[profiles.openai]"));
+    let args = Args::try_parse_from(["pleach", "config", "check"]).unwrap();
+    assert!(args.local());
+    let why = ConfigError::NoHome("x".into());
+    let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), &b""[..]);
+    let mut io = Io {
+        out: &mut out,
+        err: &mut err,
+        input: &mut input,
+        out_tty: false,
+        in_tty: false,
+        json: false,
+        interrupts: &|| 0,
+    };
+    let result = system::local(&args, &Err(why), &mut io);
+    assert_eq!(finish(result, &mut io), 2);
+}
+
+#[test]
+fn json_escapes_lose_nothing() {
+    let text = "a\u{1b}\u{9b}\u{202e}\u{e0041}é😀\n";
+    let json = serde_json::to_string(text).unwrap();
+    let escaped = output::escaped(&json);
+    assert!(escaped.chars().all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{e0041}'));
+    assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+    assert_eq!((output::number(1_234_567_u32), output::money(1_500)), ("1,234,567".into(), "$0.0015".into()));
+}

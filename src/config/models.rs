@@ -1,0 +1,127 @@
+//! What is known of models: the shipped table, and what a person knows better.
+//! Not for: what a server says of its models (`llm`; the engine lays that over this).
+
+use super::settings::ModelEntry;
+use crate::domain::model::{Backend, ModelInfo, Profile};
+use crate::domain::tokens::Encoding;
+use std::collections::BTreeMap;
+
+const TABLE: &str = include_str!("../../config/models.toml");
+
+/// The window assumed where nothing is known.
+pub const ASSUMED_WINDOW: u32 = 8_192;
+
+/// The shipped table with a person's own entries over it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ModelTable {
+    shipped: BTreeMap<String, ModelEntry>,
+    own: BTreeMap<String, ModelEntry>,
+}
+
+impl ModelTable {
+    /// The shipped table, with `own` over it. A broken shipped table would be an empty one; a test sees to it.
+    #[must_use]
+    pub fn new(own: BTreeMap<String, ModelEntry>) -> Self {
+        Self { shipped: toml::from_str(TABLE).unwrap_or_default(), own }
+    }
+
+    /// What is known of a model at a profile. Above the shipped table stands the profile's window, above that the
+    /// person's entry for the model.
+    #[must_use]
+    pub fn info(&self, name: &str, profile: Option<&Profile>) -> ModelInfo {
+        let shipped = find(&self.shipped, name).cloned().unwrap_or_default();
+        let own = find(&self.own, name).cloned().unwrap_or_default();
+        let set = profile.map(|profile| profile.context_window).filter(|window| *window > 0);
+        let (context_window, source) = match (own.context_window, set, shipped.context_window) {
+            (None, Some(window), _) => (window, "profile"),
+            (Some(window), _, _) | (None, None, Some(window)) => (window, "table"),
+            (None, None, None) => (ASSUMED_WINDOW, "assumed"),
+        };
+        let local = profile.is_some_and(|profile| profile.backend != Backend::Openai);
+        ModelInfo {
+            name: name.to_owned(),
+            context_window,
+            input_limit: own.input_limit.or(shipped.input_limit).filter(|limit| *limit > 0),
+            max_output: own.max_output.or(shipped.max_output).filter(|limit| *limit > 0),
+            encoding: own.encoding.or(shipped.encoding).unwrap_or(Encoding::O200kBase),
+            exact_encoding: own.exact.or(shipped.exact).unwrap_or(local),
+            price: own.price.or(shipped.price),
+            source: source.into(),
+        }
+    }
+}
+
+/// The entry with the longest name that the model's begins with, tried on the whole name and on what follows its
+/// last `/`.
+fn find<'a>(table: &'a BTreeMap<String, ModelEntry>, name: &str) -> Option<&'a ModelEntry> {
+    let whole = name.to_lowercase();
+    let bare = whole.rsplit('/').next().unwrap_or_default();
+    let longest = |name: &str| {
+        let fits = |pattern: &str| !pattern.is_empty() && name.starts_with(&pattern.to_lowercase());
+        table.iter().filter(|(pattern, _)| fits(pattern)).max_by_key(|(pattern, _)| pattern.len())
+    };
+    longest(&whole).or_else(|| longest(bare)).map(|(_, entry)| entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::model::Price;
+
+    fn table() -> ModelTable {
+        ModelTable::new(BTreeMap::new())
+    }
+
+    #[test]
+    fn the_shipped_table_is_whole() {
+        let read: BTreeMap<String, ModelEntry> = toml::from_str(TABLE).unwrap();
+        assert!(read.len() >= 40);
+        for (name, entry) in &read {
+            let window = entry.context_window.unwrap();
+            assert!(window >= 4_096, "{name}");
+            assert!(entry.input_limit.is_none_or(|limit| limit <= window), "{name}");
+            assert!(entry.max_output.is_none_or(|limit| limit <= window), "{name}");
+            assert_eq!(entry.exact.is_some(), entry.encoding.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_longest_beginning_wins() {
+        let read = |name: &str| table().info(name, None);
+        assert_eq!(read("gpt-4.1-mini-2025-04-14").price.unwrap().micro(1_000_000, 0, 0), 400_000);
+        assert_eq!(read("openai/gpt-4.1").context_window, 1_047_576);
+        assert_eq!(read("GPT-4o").encoding, Encoding::O200kBase);
+        assert_eq!(read("gpt-4-0613").encoding, Encoding::Cl100kBase);
+        assert_eq!(read("gpt-4-turbo").context_window, 128_000);
+        let five = read("gpt-5-mini");
+        assert_eq!((five.context_window, five.input_limit), (400_000, Some(272_000)));
+        assert!(five.exact_encoding);
+        assert!(!read("claude-sonnet-4-5").exact_encoding);
+        assert_eq!(read("meta-llama/llama-3.3-70b-instruct").context_window, 131_072);
+        assert_eq!(read("llama3.1:8b").context_window, 131_072);
+    }
+
+    #[test]
+    fn the_unknown_is_assumed_and_says_so() {
+        let info = table().info("nobody-knows", None);
+        assert_eq!((info.context_window, info.source.as_str()), (ASSUMED_WINDOW, "assumed"));
+        assert_eq!(info.price, None);
+    }
+
+    #[test]
+    fn profile_over_table_and_own_over_both() {
+        let profile = Profile { context_window: 4_096, ..Profile::default() };
+        let info = table().info("llama3.1", Some(&profile));
+        assert_eq!((info.context_window, info.source.as_str()), (4_096, "profile"));
+        let own = ModelEntry {
+            context_window: Some(16_000),
+            input_limit: Some(0),
+            price: Some(Price { input: 1.0, output: 2.0, cached: None }),
+            ..ModelEntry::default()
+        };
+        let table = ModelTable::new(BTreeMap::from([("gpt-5".into(), own)]));
+        let info = table.info("gpt-5-mini", Some(&profile));
+        assert_eq!((info.context_window, info.input_limit, info.max_output), (16_000, None, Some(128_000)));
+        assert_eq!(info.price.unwrap().micro(0, 0, 1_000_000), 2_000_000);
+    }
+}

@@ -1,0 +1,32 @@
+//! The texts that we send, as they stand in `assets/prompts`.
+//! Not for: deciding when they are sent (`context`, `engine`).
+
+/// The built-in system prompt.
+pub const SYSTEM: &str = include_str!("../../assets/prompts/system.md");
+/// How history is to be read.
+pub const GUIDELINES: &str = include_str!("../../assets/prompts/guidelines.md");
+/// The request for a state block.
+pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md");
+/// Asks the model to go on where its answer was cut.
+pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::state;
+
+    #[test]
+    fn the_asked_form_is_the_form_that_is_found() {
+        let block = state::find(STATE_BLOCK, true).unwrap();
+        assert!(block.terminated);
+        let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, state::FIELDS);
+    }
+
+    #[test]
+    fn none_is_empty() {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE] {
+            assert!(text.trim().len() > 80);
+        }
+    }
+}

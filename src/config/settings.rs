@@ -1,0 +1,257 @@
+//! The settings as types. Every one of them stands with its comment in `config/default.toml`.
+//! Not for: reading files (`layer`), or finding the settings that hold (`load`).
+
+use crate::domain::mode::Mode;
+use crate::domain::model::{Price, Profile};
+use crate::domain::policy::{Layout, StateBlock};
+use crate::domain::tokens::Encoding;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All settings.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The profile asked; empty chooses one at start.
+    pub profile: String,
+    /// The model asked; empty is the profile's own.
+    pub model: String,
+    /// Context mode.
+    pub mode: Mode,
+    /// Policy.
+    pub policy: String,
+    /// Order of the sections.
+    pub layout: Layout,
+    /// Cap on the prompt in tokens; 0 is the policy's.
+    pub budget: u32,
+    /// State block, where it is not the policy's choice.
+    pub state_block: StateBlockChoice,
+    /// How the model should be.
+    pub personality: String,
+    /// Folders in which tools may be offered.
+    pub trusted_folders: Vec<String>,
+    /// System prompt.
+    pub system: SystemPrompt,
+    /// Tools.
+    pub tools: Tools,
+    /// The screen.
+    pub screen: Screen,
+    /// The store.
+    pub store: Store,
+    /// The log file.
+    pub log: Log,
+    /// Places to ask, by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// What a person knows better about models, by name or beginning of a name.
+    pub models: BTreeMap<String, ModelEntry>,
+}
+
+impl Settings {
+    /// The system prompt that holds: the built-in one or its replacement, with what is added.
+    #[must_use]
+    pub fn system_prompt(&self) -> String {
+        let own = self.system.replace.trim();
+        let base = if own.is_empty() { super::prompts::SYSTEM.trim() } else { own };
+        let more = self.system.extend.trim();
+        if more.is_empty() { base.to_owned() } else { format!("{base}\n\n{more}") }
+    }
+
+    /// The cap on the prompt, where one is set.
+    #[must_use]
+    pub fn cap(&self) -> Option<u32> {
+        (self.budget > 0).then_some(self.budget)
+    }
+}
+
+/// Whether the model is asked for a state block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StateBlockChoice {
+    /// As the policy says.
+    #[default]
+    Policy,
+    /// Always asked for.
+    Required,
+    /// Asked for; a missing one is not mentioned.
+    Optional,
+    /// Never.
+    Off,
+}
+
+impl StateBlockChoice {
+    /// What holds under a policy.
+    #[must_use]
+    pub fn over(self, policy: StateBlock) -> StateBlock {
+        match self {
+            Self::Policy => policy,
+            Self::Required => StateBlock::Required,
+            Self::Optional => StateBlock::Optional,
+            Self::Off => StateBlock::Off,
+        }
+    }
+}
+
+/// System prompt.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SystemPrompt {
+    /// In place of the built-in one.
+    pub replace: String,
+    /// Added after it.
+    pub extend: String,
+}
+
+/// Tools.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tools {
+    /// Offered in trusted folders.
+    pub enabled: bool,
+    /// Rounds of calls in one turn.
+    pub rounds: u32,
+    /// Most characters of one result.
+    pub output_limit: u32,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self { enabled: true, rounds: 8, output_limit: 100_000 }
+    }
+}
+
+/// Colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Theme {
+    /// By what the terminal says.
+    #[default]
+    Auto,
+    /// For a dark ground.
+    Dark,
+    /// For a light ground.
+    Light,
+    /// No colours at all.
+    Mono,
+}
+
+/// The screen.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the person's file")]
+pub struct Screen {
+    /// Colours.
+    pub theme: Theme,
+    /// ASCII only.
+    pub ascii: bool,
+    /// Mouse capture.
+    pub mouse: bool,
+    /// No spinner, no blinking.
+    pub reduced_motion: bool,
+    /// Show what models think aloud.
+    pub reasoning: bool,
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        Self { theme: Theme::Auto, ascii: false, mouse: false, reduced_motion: false, reasoning: true }
+    }
+}
+
+/// The store.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// The file; empty is the usual place.
+    pub path: String,
+    /// How many backups are kept.
+    pub backups: u32,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { path: String::new(), backups: 5 }
+    }
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Nothing.
+    Off,
+    /// Errors.
+    Error,
+    /// And warnings.
+    #[default]
+    Warn,
+    /// And what was done.
+    Info,
+    /// And how.
+    Debug,
+    /// And every step.
+    Trace,
+}
+
+impl LogLevel {
+    /// Its name in configuration and filters.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// The log file.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// How much.
+    pub level: LogLevel,
+}
+
+/// What is known of a model. What is not said falls to the next source.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelEntry {
+    /// Window in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u32>,
+    /// Limit on the prompt alone; 0 says that there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_limit: Option<u32>,
+    /// Limit on the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
+    /// Vocabulary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
+    /// Whether that is the model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
+    /// Prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// Choices for one call of the program, from its command line. They stand above a branch's own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallOverrides {
+    /// Context mode.
+    pub mode: Option<Mode>,
+    /// Policy.
+    pub policy: Option<String>,
+    /// Cap on the prompt in tokens.
+    pub budget: Option<u32>,
+    /// Model.
+    pub model: Option<String>,
+    /// Profile.
+    pub profile: Option<String>,
+    /// Layout.
+    pub layout: Option<Layout>,
+}
