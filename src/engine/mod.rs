@@ -21,6 +21,7 @@ mod snapshot;
 mod stream;
 pub mod turn;
 mod undo;
+pub mod wiring;
 
 use self::core::{Core, Inbox};
 use self::gather::Gatherer;

@@ -1,0 +1,193 @@
+//! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
+//! Not for: deciding anything while it runs.
+
+use super::setup::{Prompts, Servers, Setup};
+use crate::config::load::{Config, Environment};
+use crate::config::prompts;
+use crate::config::settings::StateBlockChoice;
+use crate::domain::branch::Overrides;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::model::{Backend, ModelInfo, Profile};
+use crate::domain::policy::StateBlock;
+use crate::domain::provider::{Provider, ProviderError, ProviderErrorKind};
+use crate::domain::tokens::{CountTokens, Encoding};
+use crate::domain::trace::RunTools;
+use crate::llm;
+use crate::llm::tokens::Tokenizers;
+use crate::store::{OpenOptions, Store};
+use crate::tools::Workspace;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a server may take to name its models, and to show that it is there.
+const LIST: Duration = Duration::from_secs(10);
+const PROBE: Duration = Duration::from_millis(1_500);
+
+/// The setup for a configuration.
+///
+/// # Errors
+/// When the store cannot be opened.
+pub fn setup(config: &Config) -> Result<Setup, Failure> {
+    llm::http::init();
+    let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })?;
+    let counter = Arc::new(Tokenizers::new());
+    let warm = counter.clone();
+    let _ = std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(move || warm.preload(Encoding::O200kBase));
+    let mut notices = config.notes.clone();
+    notices.extend(opened.notices);
+    let start = config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone());
+    let settings = &config.settings;
+    let table = config.models.clone();
+    Ok(Setup {
+        store: opened.store,
+        notices,
+        profiles: settings.profiles.clone(),
+        profile: start,
+        model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
+        policies: config.policies.clone(),
+        defaults: defaults(config),
+        call: call(config),
+        state_block: state_block(settings.state_block),
+        prompts: Arc::new(Prompts {
+            system: settings.system_prompt(),
+            guidelines: prompts::GUIDELINES.into(),
+            state_request: prompts::STATE_BLOCK.into(),
+            go_on: prompts::CONTINUE.into(),
+            personality: settings.personality.clone(),
+        }),
+        tools: tools(config),
+        rounds: settings.tools.rounds.max(1),
+        workspace: config.workspace.display().to_string(),
+        trusted: config.is_trusted(&config.workspace),
+        save_trust: save_trust(config),
+        models: Arc::new(move |name, profile| table.info(name, Some(profile))),
+        servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
+        counter,
+        now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
+    })
+}
+
+fn defaults(config: &Config) -> Overrides {
+    let settings = &config.settings;
+    Overrides {
+        mode: Some(settings.mode),
+        policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
+        layout: Some(settings.layout.name().into()),
+        budget: settings.cap(),
+        ..Overrides::default()
+    }
+}
+
+fn call(config: &Config) -> Overrides {
+    let given = &config.overrides;
+    Overrides {
+        mode: given.mode,
+        policy: given.policy.clone(),
+        layout: given.layout.map(|layout| layout.name().into()),
+        budget: given.budget,
+        profile: given.profile.clone(),
+        model: given.model.clone(),
+        ..Overrides::default()
+    }
+}
+
+fn state_block(choice: StateBlockChoice) -> Option<StateBlock> {
+    let required = choice.over(StateBlock::Required);
+    (required == choice.over(StateBlock::Off)).then_some(required)
+}
+
+fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
+    let settings = &config.settings.tools;
+    let limit = usize::try_from(settings.output_limit).unwrap_or(usize::MAX);
+    let opened = settings.enabled.then(|| Workspace::open(&config.workspace, limit).ok()).flatten();
+    opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
+}
+
+type SaveTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
+
+fn save_trust(config: &Config) -> SaveTrust {
+    let folder = config.workspace.clone();
+    let config = Mutex::new(config.clone());
+    Arc::new(move |trusted| {
+        let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
+        config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
+    })
+}
+
+/// Servers over the network, with keys from the environment or a command.
+struct Network {
+    env: Environment,
+    counter: Arc<dyn CountTokens>,
+}
+
+impl Network {
+    fn key(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, Failure> {
+        llm::key::resolve(profile, &|name| self.env.get(name)).map_err(|error| {
+            Failure::new(FailureKind::Provider, format!("{error}.")).todo("Check the profile's key in the configuration.")
+        })
+    }
+
+    fn key_for_provider(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, ProviderError> {
+        self.key(profile).map_err(|failure| ProviderError {
+            kind: ProviderErrorKind::Auth,
+            what: failure.what,
+            hint: failure.todo,
+            status: None,
+        })
+    }
+}
+
+impl Servers for Network {
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        let key = self.key(profile)?;
+        llm::provider(profile, key, self.counter.clone()).map_err(|error| {
+            Failure::new(FailureKind::Provider, format!("{error}."))
+                .kept("Nothing was sent; your draft is kept.")
+                .todo("Check the profile in the configuration, or choose another model.")
+        })
+    }
+
+    fn ready(&self, profile: &Profile) -> Result<(), Failure> {
+        if profile.backend != Backend::Openai {
+            return Ok(());
+        }
+        let in_env = !profile.api_key_env.is_empty() && self.env.get(&profile.api_key_env).is_some();
+        if profile.needs_key && !in_env && profile.api_key_cmd.is_empty() {
+            let failure = Failure::new(FailureKind::Provider, format!("The profile {} has no key.", profile.name));
+            let how = format!("Set {} in the environment, or api_key_cmd in the configuration.", profile.api_key_env);
+            return Err(failure.todo(how));
+        }
+        if profile.model.is_empty() && profile.base_url.is_empty() {
+            return Err(Failure::new(FailureKind::Config, format!("The profile {} has no address.", profile.name)));
+        }
+        Ok(())
+    }
+
+    fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        if profile.backend != Backend::Openai {
+            return Ok(vec![own_model(profile)]);
+        }
+        llm::models::list(profile, self.key_for_provider(profile)?.as_ref(), LIST)
+    }
+
+    fn probe(&self, profile: &Profile) -> Result<usize, ProviderError> {
+        if profile.backend != Backend::Openai {
+            return Ok(1);
+        }
+        llm::models::probe(profile, self.key_for_provider(profile)?.as_ref(), PROBE)
+    }
+}
+
+fn own_model(profile: &Profile) -> ModelInfo {
+    ModelInfo {
+        name: profile.model.clone(),
+        context_window: profile.context_window,
+        input_limit: None,
+        max_output: None,
+        encoding: Encoding::O200kBase,
+        exact_encoding: true,
+        price: None,
+        source: "profile".into(),
+    }
+}
