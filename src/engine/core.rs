@@ -99,6 +99,11 @@ impl Core {
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         self.learn_quirks();
         self.recover();
+        if let Some(reading) = self.setup.reading.take()
+            && let Err(failure) = self.import(reading)
+        {
+            self.recovered.push(failure.to_string());
+        }
         self.data_version = self.store.data_version().unwrap_or_default();
         while let Ok(message) = inbox.recv() {
             match message {
@@ -113,8 +118,16 @@ impl Core {
         }
         self.planner.close();
         self.abandon(inbox);
-        let _ = self.store.backup();
-        self.store.close();
+        match &self.setup.temporary {
+            Some(folder) => {
+                self.store.close();
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            None => {
+                let _ = self.store.backup();
+                self.store.close();
+            }
+        }
     }
 
     /// Answers a request.

@@ -83,6 +83,10 @@ pub struct Setup {
     pub servers: Arc<dyn Servers>,
     /// Token counter.
     pub counter: Arc<dyn CountTokens>,
+    /// Conversations to start with (the demo).
+    pub reading: Option<crate::domain::record::Reading>,
+    /// A folder to delete at the end (the demo's store).
+    pub temporary: Option<std::path::PathBuf>,
     /// Milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
 }

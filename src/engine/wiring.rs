@@ -33,7 +33,8 @@ pub fn setup(config: &Config) -> Result<Setup, Failure> {
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })?;
     let counter = Arc::new(Tokenizers::new());
     let warm = counter.clone();
-    let _ = std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(move || warm.preload(Encoding::O200kBase));
+    let _ =
+        std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(move || warm.preload(Encoding::O200kBase));
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
     let start = config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone());
@@ -64,9 +65,28 @@ pub fn setup(config: &Config) -> Result<Setup, Failure> {
         models: Arc::new(move |name, profile| table.info(name, Some(profile))),
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
         counter,
+        reading: None,
+        temporary: None,
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
     })
 }
+
+/// The setup of the offline tour: a bundled conversation in a store that is deleted at the end.
+///
+/// # Errors
+/// When no temporary store can be made.
+pub fn demo(config: &Config) -> Result<Setup, Failure> {
+    let folder = std::env::temp_dir().join(format!("pleach-demo-{}", uuid::Uuid::now_v7()));
+    let mut config = config.clone();
+    config.paths.store = folder.join("demo.db");
+    config.overrides.profile = Some("offline".into());
+    config.overrides.model = None;
+    let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
+    let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
+    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, ..setup(&config)? })
+}
+
+const DEMO: &[u8] = include_bytes!("../../assets/demo/session.jsonl");
 
 fn defaults(config: &Config) -> Overrides {
     let settings = &config.settings;
@@ -124,7 +144,8 @@ struct Network {
 impl Network {
     fn key(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, Failure> {
         llm::key::resolve(profile, &|name| self.env.get(name)).map_err(|error| {
-            Failure::new(FailureKind::Provider, format!("{error}.")).todo("Check the profile's key in the configuration.")
+            Failure::new(FailureKind::Provider, format!("{error}."))
+                .todo("Check the profile's key in the configuration.")
         })
     }
 
