@@ -307,7 +307,7 @@ pub enum BranchCommand {
     },
     /// Rename a branch.
     Rename {
-        /// [BRANCH] NAME: the branch may be left out.
+        /// The branch, which may be left out, and its new name.
         #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
         names: Vec<String>,
     },
@@ -333,7 +333,7 @@ pub enum SessionCommand {
     },
     /// Rename a session.
     Rename {
-        /// [SESSION] TITLE: the session may be left out.
+        /// The session, which may be left out, and its new title.
         #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
         names: Vec<String>,
     },

@@ -52,12 +52,15 @@ impl ModelTable {
 }
 
 /// The entry with the longest name that the model's begins with, tried on the whole name and on what follows its
-/// last `/`.
+/// last `/`. A version that goes on (`gpt-5` in `gpt-5.9`) is another model: a wrong price is worse than none.
 fn find<'a>(table: &'a BTreeMap<String, ModelEntry>, name: &str) -> Option<&'a ModelEntry> {
     let whole = name.to_lowercase();
     let bare = whole.rsplit('/').next().unwrap_or_default();
     let longest = |name: &str| {
-        let fits = |pattern: &str| !pattern.is_empty() && name.starts_with(&pattern.to_lowercase());
+        let fits = |pattern: &str| {
+            let rest = name.strip_prefix(&pattern.to_lowercase()).filter(|_| !pattern.is_empty());
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next == '.' || next.is_ascii_digit()))
+        };
         table.iter().filter(|(pattern, _)| fits(pattern)).max_by_key(|(pattern, _)| pattern.len())
     };
     longest(&whole).or_else(|| longest(bare)).map(|(_, entry)| entry)
@@ -96,6 +99,8 @@ mod tests {
         let five = read("gpt-5-mini");
         assert_eq!((five.context_window, five.input_limit), (400_000, Some(272_000)));
         assert!(five.exact_encoding);
+        let output = |name: &str| read(name).price.unwrap().micro(0, 0, 1_000_000);
+        assert_eq!((output("claude-opus-4-1-20250805"), output("claude-opus-4-6")), (75_000_000, 25_000_000));
         assert!(!read("claude-sonnet-4-5").exact_encoding);
         assert_eq!(read("meta-llama/llama-3.3-70b-instruct").context_window, 131_072);
         assert_eq!(read("llama3.1:8b").context_window, 131_072);
@@ -103,6 +108,9 @@ mod tests {
 
     #[test]
     fn the_unknown_is_assumed_and_says_so() {
+        for newer in ["gpt-5.9", "gpt-4.5-preview", "o12", "claude-opus-4.9"] {
+            assert_eq!(table().info(newer, None).source, "assumed", "{newer}");
+        }
         let info = table().info("nobody-knows", None);
         assert_eq!((info.context_window, info.source.as_str()), (ASSUMED_WINDOW, "assumed"));
         assert_eq!(info.price, None);
