@@ -29,7 +29,7 @@ const PROBE: Duration = Duration::from_millis(1_500);
 /// # Errors
 /// When the store cannot be opened.
 pub fn setup(config: &Config) -> Result<Setup, Failure> {
-    llm::http::init();
+    llm::init();
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })?;
     let counter = Arc::new(Tokenizers::new());
     let warm = counter.clone();
