@@ -1,1 +1,3 @@
 //! Settings, key table, policies and model table, read from TOML.
+
+pub mod keymap;
