@@ -1,0 +1,3 @@
+//! One binary for all tests that need the whole crate.
+
+mod screens;
