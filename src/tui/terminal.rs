@@ -132,7 +132,11 @@ pub(super) fn mouse(on: bool) -> io::Result<()> {
         return Ok(());
     }
     let mut out = String::new();
-    if on { ansi(&mut out, EnableMouseCapture) } else { ansi(&mut out, DisableMouseCapture) }
+    if on {
+        ansi(&mut out, EnableMouseCapture)
+    } else {
+        ansi(&mut out, DisableMouseCapture)
+    }
     write(&out)
 }
 

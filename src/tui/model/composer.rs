@@ -184,7 +184,10 @@ impl Composer {
             return;
         }
         let hidden = if odd { ", with control characters" } else { "" };
-        let mut chip = format!("[pasted {}, {chars} chars{hidden}]", if lines == 1 { "1 line".into() } else { format!("{lines} lines") });
+        let mut chip = format!(
+            "[pasted {}, {chars} chars{hidden}]",
+            if lines == 1 { "1 line".into() } else { format!("{lines} lines") }
+        );
         let mut again = 2;
         while self.pastes.iter().any(|paste| paste.chip == chip) {
             chip = format!("[pasted {lines} lines, {chars} chars{hidden}, no. {again}]");

@@ -27,7 +27,11 @@ pub const WORDED: &[Worded] = &[
     Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
     Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },
     Worded { name: "new", words: "TITLE", sentence: "Make a new session and open it." },
-    Worded { name: "personality", words: "TEXT", sentence: "How the model should be, on this branch; empty takes it off." },
+    Worded {
+        name: "personality",
+        words: "TEXT",
+        sentence: "How the model should be, on this branch; empty takes it off.",
+    },
     Worded { name: "note", words: "TEXT", sentence: "Pin a note of your own: it goes with every call." },
     Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },

@@ -127,7 +127,9 @@ pub(super) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
     match cut.map(|head| head.id) {
         Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
-        None => model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now),
+        None => {
+            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now)
+        }
     }
 }
 

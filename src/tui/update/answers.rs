@@ -42,7 +42,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Doctor, Ok(Answer::Doctor(findings))) => {
-            let found = |f: crate::engine::api::Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
+            let found =
+                |f: crate::engine::api::Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
             model.findings = findings.into_iter().map(found).collect();
         }
         (Pending::RowText(atom), Ok(Answer::Text(text))) => {
@@ -156,7 +157,11 @@ fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
         let text = node.content.words();
         if Safe::hidden(&text) > 0 {
-            model.status.say(Weight::Trouble, "The message holds invisible characters; they are kept in the text.", model.now);
+            model.status.say(
+                Weight::Trouble,
+                "The message holds invisible characters; they are kept in the text.",
+                model.now,
+            );
         }
         model.composer.begin_edit(id, &text);
         model.layers.clear();

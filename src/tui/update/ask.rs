@@ -43,7 +43,8 @@ pub(super) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.pending.values().any(asking) {
         return;
     }
-    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.due.is_none() {
+    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.due.is_none()
+    {
         open::blocked_here(model, branch);
         return;
     }
@@ -109,7 +110,9 @@ fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
             super::keys::action(model, action, None, out);
         }
         Typed::Unknown(name) => {
-            let text = format!("There is no command /{name}. A message that begins with a slash is written with two: //{name}.");
+            let text = format!(
+                "There is no command /{name}. A message that begins with a slash is written with two: //{name}."
+            );
             model.status.say(Weight::Trouble, text, model.now);
         }
     }

@@ -179,7 +179,11 @@ fn closed(
     }
     if let Some(draft) = model.waiting.remove(&branch) {
         if failed {
-            model.status.say(Weight::Trouble, "The waiting message was not sent, because the answer before it failed.", model.now);
+            model.status.say(
+                Weight::Trouble,
+                "The waiting message was not sent, because the answer before it failed.",
+                model.now,
+            );
         } else {
             ask::ask(model, branch, draft, None, out);
         }

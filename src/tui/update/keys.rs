@@ -203,8 +203,7 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
         _ if model.composer.commanding() => {
             let count = crate::tui::model::slash::completions(model.composer.first_line()).len();
             let at = model.composer.choice;
-            model.composer.choice =
-                if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
+            model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
             return;
         }
         _ => {

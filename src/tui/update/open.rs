@@ -86,7 +86,11 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Overlay(overlay)) => {
             if overlay.filtering {
                 overlay.filtering = false;
-            } else if let Some(key) = overlay.selected().filter(|(row, item)| item.is_none() && row.items.len() > 1).map(|(row, _)| row.atom.key()) {
+            } else if let Some(key) = overlay
+                .selected()
+                .filter(|(row, item)| item.is_none() && row.items.len() > 1)
+                .map(|(row, _)| row.atom.key())
+            {
                 if !overlay.opened.remove(&key) {
                     overlay.opened.insert(key);
                 }
@@ -217,12 +221,7 @@ pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
-    model.layers.push(Layer::Question(Question {
-        title: "It does not fit".to_owned(),
-        words,
-        choices,
-        cursor: 0,
-    }));
+    model.layers.push(Layer::Question(Question { title: "It does not fit".to_owned(), words, choices, cursor: 0 }));
     model.plan.hurry(model.now);
 }
 
@@ -308,4 +307,3 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
     }
 }
-

@@ -118,7 +118,8 @@ impl Maker<'_> {
             line.push(Ink::Dim, &format!("{}{}", self.dot(), text::clock(head.at, self.model.facts.offset)));
         }
         if let Some(run) = self.session.run_of_answer(head.id) {
-            line.push(Ink::Dim, &self.account(run));
+            let room = usize::from(self.width).saturating_sub(line.width());
+            line.push(Ink::Dim, &text::fit(&self.account(run), room, self.theme.glyphs.ellipsis));
         }
         let (place, count) = self.session.tree.place(slot);
         if count > 1 {
@@ -276,7 +277,13 @@ impl Maker<'_> {
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
-            let hint = format!("{}{} continue{}{} again", self.dot(), key(Action::Continue), self.dot(), key(Action::Regenerate));
+            let hint = format!(
+                "{}{} continue{}{} again",
+                self.dot(),
+                key(Action::Continue),
+                self.dot(),
+                key(Action::Regenerate)
+            );
             line.push(Ink::Dim, &hint);
         }
         rows.push(line);
@@ -357,7 +364,10 @@ impl Maker<'_> {
             (false, true) => "asked",
             (false, false) => "answering",
         };
-        line.push(Ink::Accent, &format!("{}{} {state} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)));
+        line.push(
+            Ink::Accent,
+            &format!("{}{} {state} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
+        );
         if live.tokens > 0 {
             let label = live.certainty.map_or("", crate::domain::tokens::Certainty::label);
             line.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));

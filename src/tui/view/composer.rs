@@ -48,9 +48,10 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         calm(look, room, buf);
     }
     if look.model.composer.is_empty() {
-        let words = if focus { " write a message, or / for commands" } else { " Esc to write" };
+        let key = look.key(Action::Leave);
+        let words = if focus { " write a message, or / for commands".to_owned() } else { format!(" {key} to write") };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
-        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, words, usize::from(place.width)), place, buf);
+        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
     if focus && look.model.composer.commanding() {
         completions(look, area, buf);
@@ -120,7 +121,9 @@ fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
 fn hints(look: &Look<'_>, width: usize) -> Line {
     use Action as A;
     let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
-        (Focus::Composer, true) => &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")],
+        (Focus::Composer, true) => {
+            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+        }
         (Focus::Composer, false) => &[
             (A::CycleMode, "mode"),
             (A::Context, "context"),
@@ -139,9 +142,13 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
             (A::Copy, "copy"),
             (A::Leave, "write"),
         ],
-        (Focus::Branches, _) => {
-            &[(A::Open, "stand here"), (A::Fork, "fork"), (A::Rename, "rename"), (A::Archive, "put away"), (A::Leave, "write")]
-        }
+        (Focus::Branches, _) => &[
+            (A::Open, "stand here"),
+            (A::Fork, "fork"),
+            (A::Rename, "rename"),
+            (A::Archive, "put away"),
+            (A::Leave, "write"),
+        ],
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "write")],
     };
     let mut line = Line::new();
@@ -162,7 +169,10 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
 fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
     let places = look.model.places();
     let bound = look.model.keys.bindings().iter();
-    let key = places.iter().find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p)).map(|b| b.on.to_string())?;
+    let key = places
+        .iter()
+        .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p))
+        .map(|b| b.on.to_string())?;
     Some(match key.strip_prefix("Ctrl+") {
         Some(rest) => format!("^{}", rest.to_lowercase()),
         None => key,
@@ -181,7 +191,12 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     for ((at, command), place) in list.iter().enumerate().skip(from).zip(area.rows()) {
         let line = Line::of(Ink::Accent, &format!("/{} ", command.name)).with(Ink::Text, command.words);
-        let value = paint::cut(look.theme, Ink::Dim, command.sentence, usize::from(place.width).saturating_sub(line.width() + 2));
+        let value = paint::cut(
+            look.theme,
+            Ink::Dim,
+            command.sentence,
+            usize::from(place.width).saturating_sub(line.width() + 2),
+        );
         paint::pair(look.theme, &line, &value, place, buf);
         if at == cursor {
             paint::select(look.theme, place, buf);

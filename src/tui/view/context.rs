@@ -86,7 +86,10 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let out: u64 = plan.excluded().map(|row| u64::from(row.turns.max(1))).sum();
     if out > 0 {
         let rule = look.theme.glyphs.rule.repeat(usize::from(area.width).saturating_sub(10 + text::number(out).len()));
-        lines.push((Line::of(Ink::Excluded, &rule), Line::of(Ink::Excluded, &format!("excluded {}", text::number(out)))));
+        lines.push((
+            Line::of(Ink::Excluded, &rule),
+            Line::of(Ink::Excluded, &format!("excluded {}", text::number(out))),
+        ));
     }
     let suggested = plan.suggested().count();
     if suggested > 0 {

@@ -31,7 +31,6 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
                 rows.extend(Flow::plain(words, width, Ink::Text));
             }
             rows.push(Line::new());
-            rows.extend(found(look, width));
             let offline = format!(
                 "{} uses the built-in offline model: it answers by quoting its context, and is no language model.",
                 look.key(Action::UseOffline)
@@ -39,9 +38,15 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
             rows.extend(Flow::plain(&offline, width, Ink::Accent));
             let models = format!("{} chooses among the servers that were found.", look.key(Action::Models));
             rows.extend(Flow::plain(&models, width, Ink::Text));
+            rows.push(Line::new());
+            rows.extend(found(look, width));
         }
         Some(Ok(())) | None => {
-            rows.extend(Flow::plain("Write below; Enter sends exactly what the panel Context shows.", width, Ink::Text));
+            rows.extend(Flow::plain(
+                "Write below; Enter sends exactly what the panel Context shows.",
+                width,
+                Ink::Text,
+            ));
             if look.model.facts.first_start {
                 rows.push(Line::new());
                 rows.extend(found(look, width));

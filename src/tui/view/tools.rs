@@ -52,7 +52,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         let (ink, sign) = sign(look.theme, trace.status);
         let label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
-        let value = Line::of(Ink::Dim, &format!("{time}  {}t", text::number(u64::from(trace.est_tokens))));
+        let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
         paint::pair(look.theme, &label, &value, place, buf);
         if focus && at == cursor {
             paint::select(look.theme, place, buf);

@@ -214,18 +214,31 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
     let recent = || Verdict::In { section: Section::Recent };
     let mut pinned = row(b"note", Section::StickyPins, 340, "Never log tokens.", Reason::Sticky);
     pinned.pin = Some(MarkKind::Sticky);
-    let remedy = Remedy { action: "include-once".into(), does: "includes it for this call".into(), pushes_out: 900, pushes_turns: 2 };
-    let mut out = turn_row(&nodes[..4], 1, 900, Verdict::Out { needed: 700, remedy: Some(remedy) }, Reason::OutsideWindow);
+    let remedy = Remedy {
+        action: "include-once".into(),
+        does: "includes it for this call".into(),
+        pushes_out: 900,
+        pushes_turns: 2,
+    };
+    let mut out =
+        turn_row(&nodes[..4], 1, 900, Verdict::Out { needed: 700, remedy: Some(remedy) }, Reason::OutsideWindow);
     out.title = "An older turn about sessions".into();
     out.atom = Atom::Turn { user: Hash::of(b"older"), tip: Hash::of(b"tip") };
     let mut suggested = row(b"sug", Section::Recent, 80, "The error message of the gateway", Reason::Recent);
     suggested.verdict = Verdict::Suggested;
-    let draft = Item { key: Hash::of(b"d"), node: None, role: Role::User, form: Form::Full, tokens: 12, title: "…".into() };
+    let draft =
+        Item { key: Hash::of(b"d"), node: None, role: Role::User, form: Form::Full, tokens: 12, title: "…".into() };
     let mut open = row(b"draft", Section::UserMessage, 12, "type here", Reason::Open);
     open.items.push(draft);
     ContextPlan {
         id: Hash::of(b"plan"),
-        basis: Basis { head: Hash::default(), marks: Hash::default(), draft: Hash::default(), wire: Hash::default(), frozen: Hash::default() },
+        basis: Basis {
+            head: Hash::default(),
+            marks: Hash::default(),
+            draft: Hash::default(),
+            wire: Hash::default(),
+            frozen: Hash::default(),
+        },
         input_digest: Hash::of(b"input"),
         policy: "layered".into(),
         policy_version: 1,
@@ -235,7 +248,13 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
         model: "gpt-4.1-mini".into(),
         encoding: Encoding::O200kBase,
         certainty: Certainty::Estimated,
-        budget: Budget { context_window: 12_000, reserved_output: 3_000, safety: 1_000, prompt: 8_000, cap: Some(9_000) },
+        budget: Budget {
+            context_window: 12_000,
+            reserved_output: 3_000,
+            safety: 1_000,
+            prompt: 8_000,
+            cap: Some(9_000),
+        },
         est_total: 5_213,
         framing: 60,
         tools: 0,
@@ -255,7 +274,13 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
 }
 
 pub(crate) fn planned(plan: ContextPlan) -> Planned {
-    Planned::Plan { plan: Arc::new(plan), request_digest: Hash::of(b"body"), bytes: 21_004, prompt_cost: Some(900), same_prefix: Some(4_000) }
+    Planned::Plan {
+        plan: Arc::new(plan),
+        request_digest: Hash::of(b"body"),
+        bytes: 21_004,
+        prompt_cost: Some(900),
+        same_prefix: Some(4_000),
+    }
 }
 
 /// The story on two branches, opened, planned, and at rest.

@@ -85,7 +85,9 @@ fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
 fn keys_act_on_the_selected_message() {
     let mut stage = fixture::opened();
     stage.press("tab g p");
-    let Request::Mark { items, act, .. } = stage.sent[stage.sent.len() - 2].1.clone() else { panic!("{:?}", stage.last()) };
+    let Request::Mark { items, act, .. } = stage.sent[stage.sent.len() - 2].1.clone() else {
+        panic!("{:?}", stage.last())
+    };
     assert_eq!(items, vec![Item::TurnOf(node_id(1))]);
     assert_eq!(act, Act::Set { kind: MarkKind::Sticky, toggle: true });
     assert!(matches!(stage.last(), Request::Replan { .. }), "the plan is solved again at once");
@@ -208,9 +210,19 @@ fn ctrl_c_clears_then_quits() {
 fn commands_with_words() {
     let mut stage = fixture::opened();
     stage.type_text("/budget 6,000").press("enter");
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Override { overrides, .. } if overrides.budget == Some(6_000))));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Override { overrides, .. } if overrides.budget == Some(6_000)))
+    );
     stage.type_text("/note keep it short").press("enter");
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Mark { items, .. } if items[0] == Item::Note("keep it short".into()))));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Mark { items, .. } if items[0] == Item::Note("keep it short".into())))
+    );
     stage.type_text("/fork other").press("enter");
     assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Fork { name: Some(n), .. } if n == "other")));
     stage.type_text("/nonsense").press("enter");
@@ -364,6 +376,7 @@ fn a_run_of_another_time_is_no_stranger() {
     let mut card = fixture::run(1, &fixture::story()[0], &fixture::story()[3]);
     card.id = unknown;
     stage.event(Event::Run(Box::new(card)));
-    stage.event(Event::Answer { ticket: pleach::engine::api::Ticket(999), result: Ok(Answer::Done("stranger".into())) });
+    stage
+        .event(Event::Answer { ticket: pleach::engine::api::Ticket(999), result: Ok(Answer::Done("stranger".into())) });
     assert!(!stage.screen(100, 30).contains("stranger"));
 }

@@ -1,7 +1,7 @@
 //! Snapshots of the main screens at the sizes of the design.
 
-use super::fixture::{self, MAIN, RETRY, run_id};
 use super::Stage;
+use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Finding, Request};
@@ -89,12 +89,8 @@ fn first_start() {
     let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
     settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
     stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings) });
-    let finding = |subject: &str, ok, text: &str| Finding {
-        subject: subject.into(),
-        ok,
-        text: text.into(),
-        todo: String::new(),
-    };
+    let finding =
+        |subject: &str, ok, text: &str| Finding { subject: subject.into(), ok, text: text.into(), todo: String::new() };
     let findings = vec![
         finding("store", Some(true), "/home/me/.local/share/pleach/store.db"),
         finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),

@@ -170,7 +170,8 @@ fn escapes_are_shown_in_every_field() {
     event(&mut stage, 2, HOSTILE.into());
     stage.event(Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: HOSTILE.into() });
     stage.event(Event::Alarm(HOSTILE.into()));
-    for keys in ["tab g enter", "ctrl-o", "j enter j", "w", "esc esc ctrl-t", "esc ctrl-b", "n", "esc f3", "esc tab s"] {
+    for keys in ["tab g enter", "ctrl-o", "j enter j", "w", "esc esc ctrl-t", "esc ctrl-b", "n", "esc f3", "esc tab s"]
+    {
         stage.press(keys);
         for kind in [10, 11] {
             event(&mut stage, kind, HOSTILE.into());
