@@ -157,7 +157,7 @@ impl fmt::Display for Chord {
             Key::Char(' ') => out.push_str("Space"),
             Key::Char(c) if self.ctrl || self.alt => out.extend(c.to_uppercase()),
             Key::Char(c) => out.push(c),
-            Key::F(n) => out.push_str(&format!("F{n}")),
+            Key::F(n) => out.extend(["F".to_owned(), n.to_string()]),
             Key::BackTab => out.push_str("Shift+Tab"),
             Key::PageUp => out.push_str("PgUp"),
             Key::PageDown => out.push_str("PgDn"),
