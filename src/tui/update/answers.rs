@@ -6,6 +6,7 @@ use super::{ask, lists, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Atom;
 use crate::domain::message::Node;
 use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket};
@@ -38,18 +39,13 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
+        (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
-        (Pending::RowText(atom), Ok(Answer::Text(text))) => {
-            for layer in &mut model.layers {
-                if let Layer::Overlay(overlay) = layer {
-                    overlay.texts.insert(atom.key(), Arc::from(text.as_str()));
-                }
-            }
-        }
+        (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
         (Pending::Wire, Ok(Answer::Text(text))) => {
             model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
         }
@@ -69,6 +65,15 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
         (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
         (_, Ok(_)) => {}
+    }
+}
+
+/// The text of a row, or why there is none, in the detail pane.
+fn row_text(model: &mut Model, atom: Atom, text: &str) {
+    for layer in &mut model.layers {
+        if let Layer::Overlay(overlay) = layer {
+            overlay.texts.insert(atom.key(), Arc::from(text));
+        }
     }
 }
 
