@@ -157,7 +157,7 @@ impl fmt::Display for Chord {
             Key::Char(' ') => out.push_str("Space"),
             Key::Char(c) if self.ctrl || self.alt => out.extend(c.to_uppercase()),
             Key::Char(c) => out.push(c),
-            Key::F(n) => out.push_str(&format!("F{n}")),
+            Key::F(n) => out.extend(["F".to_owned(), n.to_string()]),
             Key::BackTab => out.push_str("Shift+Tab"),
             Key::PageUp => out.push_str("PgUp"),
             Key::PageDown => out.push_str("PgDn"),
@@ -503,11 +503,12 @@ mod tests {
 
     #[test]
     fn a_persons_table_stands_over_the_built_in_one() {
-        let own = "[[bind]]\non = \"p\"\nrun = \"exclude\"\nwhen = \"panel\"\n\
+        let own = "[[bind]]\non = \"p\"\nrun = \"exclude\"\nwhen = \"overlay\"\n\
                    [[bind]]\non = \"alt-c\"\nrun = \"none\"\nwhen = \"always\"\n";
         let map = Keymap::load(Some(own));
         let p = Chord::plain(Key::Char('p'));
         assert_eq!(map.find(p, &[When::Overlay, When::Panel]), Some(Action::Exclude));
+        assert_eq!(map.find(p, &[When::Conversation, When::Panel]), Some(Action::Pin));
         assert_eq!(map.find("alt-c".parse().unwrap(), &[When::Always]), None);
         let broken = Keymap::load(Some("[[bind]\non = 3"));
         assert!(broken.problems()[0].contains("line 1"), "{:?}", broken.problems());

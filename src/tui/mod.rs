@@ -29,6 +29,7 @@ const FRAME: Duration = Duration::from_millis(16);
 
 /// What the workbench is started with.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {
     /// The key table (problems in it are said on the screen).
     pub keymap: Keymap,

@@ -75,9 +75,10 @@ impl Screen {
         Ok(())
     }
 
-    /// The next frame is drawn whole.
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is and wait for the
+    /// answer, which the input thread takes.)
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        self.terminal.resize(self.area)
     }
 
     /// Draws a frame; terminals that can show it at once.
@@ -133,9 +134,9 @@ pub(super) fn mouse(on: bool) -> io::Result<()> {
     }
     let mut out = String::new();
     if on {
-        ansi(&mut out, EnableMouseCapture)
+        ansi(&mut out, EnableMouseCapture);
     } else {
-        ansi(&mut out, DisableMouseCapture)
+        ansi(&mut out, DisableMouseCapture);
     }
     write(&out)
 }

@@ -84,7 +84,10 @@ impl Default for Composer {
 
 impl fmt::Debug for Composer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Composer").field("lines", &self.area.lines().len()).field("kind", &self.kind).finish()
+        f.debug_struct("Composer")
+            .field("lines", &self.area.lines().len())
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
     }
 }
 
@@ -252,10 +255,10 @@ impl Composer {
                 self.history.remove(0);
             }
         }
-        if self.kind != DraftKind::Message {
-            self.end_edit();
-        } else {
+        if self.kind == DraftKind::Message {
             self.clear();
+        } else {
+            self.end_edit();
         }
     }
 

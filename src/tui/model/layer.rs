@@ -130,7 +130,7 @@ pub struct Editor {
 
 impl fmt::Debug for Editor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Editor").field("title", &self.title).finish()
+        f.debug_struct("Editor").field("title", &self.title).finish_non_exhaustive()
     }
 }
 

@@ -109,14 +109,18 @@ impl Overlay {
             (0..rows.len()).filter(|at| matches!(rows[*at].verdict, Verdict::Suggested) && hit(&rows[*at])).collect();
         if !suggested.is_empty() {
             entries.push(Entry::Suggested(suggested.len()));
-            suggested.into_iter().for_each(|at| put(&mut entries, at));
+            for at in suggested {
+                put(&mut entries, at);
+            }
         }
         let out: Vec<usize> =
             (0..rows.len()).filter(|at| matches!(rows[*at].verdict, Verdict::Out { .. }) && hit(&rows[*at])).collect();
         if !out.is_empty() {
             let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Excluded(out.len(), tokens));
-            out.into_iter().for_each(|at| put(&mut entries, at));
+            for at in out {
+                put(&mut entries, at);
+            }
         }
         self.entries = entries;
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));

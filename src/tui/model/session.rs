@@ -117,23 +117,24 @@ impl Session {
     /// Takes a tool call in, new or changed.
     pub fn put_trace(&mut self, trace: ToolTrace) {
         let same = |known: &ToolTrace| known.run == trace.run && known.call_id == trace.call_id;
-        let at = match self.traces.iter().rposition(same) {
-            Some(at) => {
-                self.traces[at] = trace;
-                at
-            }
-            None => {
-                if self.traces.len() >= TRACES * 2 {
-                    self.traces.drain(..TRACES);
-                    self.trace_of =
-                        self.traces.iter().enumerate().filter_map(|(at, t)| t.node.map(|n| (n, at))).collect();
-                }
-                self.traces.push(trace);
-                self.traces.len() - 1
-            }
+        let at = if let Some(at) = self.traces.iter().rposition(same) {
+            self.traces[at] = trace;
+            at
+        } else {
+            self.make_room();
+            self.traces.push(trace);
+            self.traces.len() - 1
         };
         if let Some(node) = self.traces[at].node {
             self.trace_of.insert(node, at);
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.traces.len() >= TRACES * 2 {
+            self.traces.drain(..TRACES);
+            let nodes = self.traces.iter().enumerate().filter_map(|(at, trace)| trace.node.map(|node| (node, at)));
+            self.trace_of = nodes.collect();
         }
     }
 

@@ -128,7 +128,7 @@ pub(super) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     match cut.map(|head| head.id) {
         Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
         None => {
-            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now)
+            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now);
         }
     }
 }

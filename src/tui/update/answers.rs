@@ -3,11 +3,13 @@
 
 use super::engine::{show, solved};
 use super::{ask, lists, open, send, trouble};
+use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Atom;
 use crate::domain::message::Node;
 use crate::domain::safe::Safe;
-use crate::engine::api::{Answer, Request, SessionView, Ticket};
+use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket};
 use crate::tui::model::composer::Draft;
 use crate::tui::model::layer::{Found, Layer, Reader};
 use crate::tui::model::plan::Shown;
@@ -37,36 +39,17 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
+        (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
-        (Pending::Doctor, Ok(Answer::Doctor(findings))) => {
-            let found =
-                |f: crate::engine::api::Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
-            model.findings = findings.into_iter().map(found).collect();
-        }
-        (Pending::RowText(atom), Ok(Answer::Text(text))) => {
-            for layer in &mut model.layers {
-                if let Layer::Overlay(overlay) = layer {
-                    overlay.texts.insert(atom.key(), Arc::from(text.as_str()));
-                }
-            }
-        }
+        (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
+        (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
         (Pending::Wire, Ok(Answer::Text(text))) => {
             model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
         }
-        (Pending::Fork(draft), Ok(Answer::Branch(branch))) => {
-            let id = branch.id;
-            let parent = branch.parent;
-            super::branches::stand_on(model, *branch);
-            if let Some(draft) = draft {
-                if let Some(parent) = parent {
-                    model.waiting.remove(&parent);
-                }
-                ask::ask(model, id, draft, None, out);
-            }
-        }
+        (Pending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
         (Pending::Switch, Ok(Answer::Branch(branch))) => {
             if let Some(session) = &mut model.session {
                 session.put_branch(*branch);
@@ -82,6 +65,31 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
         (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
         (_, Ok(_)) => {}
+    }
+}
+
+/// The text of a row, or why there is none, in the detail pane.
+fn row_text(model: &mut Model, atom: Atom, text: &str) {
+    for layer in &mut model.layers {
+        if let Layer::Overlay(overlay) = layer {
+            overlay.texts.insert(atom.key(), Arc::from(text));
+        }
+    }
+}
+
+fn looked(model: &mut Model, findings: Vec<Finding>) {
+    let found = |f: Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
+    model.findings = findings.into_iter().map(found).collect();
+}
+
+fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
+    let (id, parent) = (branch.id, branch.parent);
+    super::branches::stand_on(model, branch);
+    if let Some(draft) = draft {
+        if let Some(parent) = parent {
+            model.waiting.remove(&parent);
+        }
+        ask::ask(model, id, draft, None, out);
     }
 }
 
@@ -121,16 +129,18 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
 }
 
 fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
-    let failure = match result {
-        Ok(_) => {
-            let here = model.session.as_ref().is_some_and(|session| session.current == branch);
-            if here && model.composer.draft() == draft {
-                model.composer.sent(&draft.text);
-            }
-            model.plan.touch(model.now);
-            return;
+    let Err(failure) = result else {
+        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
+        let now = model.composer.draft();
+        if here
+            && now.kind == draft.kind
+            && let Some(rest) = now.text.strip_prefix(&*draft.text)
+        {
+            model.composer.sent(&draft.text);
+            model.composer.paste(rest);
         }
-        Err(failure) => failure,
+        model.plan.touch(model.now);
+        return;
     };
     match failure.kind {
         FailureKind::Stale => {

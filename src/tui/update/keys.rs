@@ -66,7 +66,6 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             model.composer.edit().input(input(chord));
             model.plan.touch(model.now);
         }
-        None => {}
         Some(Layer::Editor(editor)) => drop(editor.area.input(input(chord))),
         Some(Layer::Prompt(prompt)) => type_line(&mut prompt.text, chord),
         Some(Layer::Overlay(overlay)) if overlay.filtering => {
@@ -91,7 +90,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
                 open::choose(model, out);
             }
         }
-        Some(Layer::Overlay(_) | Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => {}
+        None | Some(Layer::Overlay(_) | Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => {}
     }
 }
 

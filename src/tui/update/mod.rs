@@ -36,6 +36,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Suspend => out.push(Cmd::Suspend),
     }
     ask::replan_when_due(model, &mut out);
+    open::row_text(model, &mut out);
     out
 }
 

@@ -118,7 +118,8 @@ impl Maker<'_> {
             line.push(Ink::Dim, &format!("{}{}", self.dot(), text::clock(head.at, self.model.facts.offset)));
         }
         if let Some(run) = self.session.run_of_answer(head.id) {
-            line.push(Ink::Dim, &self.account(run));
+            let room = usize::from(self.width).saturating_sub(line.width());
+            line.push(Ink::Dim, &text::fit(&self.account(run), room, self.theme.glyphs.ellipsis));
         }
         let (place, count) = self.session.tree.place(slot);
         if count > 1 {
@@ -149,14 +150,8 @@ impl Maker<'_> {
         let known = |n: Option<u32>, word: &str| n.map(|n| format!("{} {word}", text::number(u64::from(n))));
         let tokens: Vec<String> =
             [known(run.usage.prompt, "in"), known(run.usage.completion, "out")].into_iter().flatten().collect();
-        let mut out = String::new();
-        if !tokens.is_empty() {
-            out.push_str(&format!("{}{}", self.dot(), tokens.join(" / ")));
-        }
-        if let Some(cost) = run.cost_micro {
-            out.push_str(&format!("{}{}", self.dot(), text::money(cost)));
-        }
-        out
+        let facts = [(!tokens.is_empty()).then(|| tokens.join(" / ")), run.cost_micro.map(text::money)];
+        facts.into_iter().flatten().map(|fact| self.dot() + &fact).collect()
     }
 
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
@@ -357,24 +352,24 @@ impl Maker<'_> {
 
     fn live_header(&self, live: &Live) -> Line {
         let name = self.session.settings().map_or("model", |settings| settings.model.name.as_str());
-        let mut line = Line::of(Ink::Model, name);
-        let state = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
+        let mut header = Line::of(Ink::Model, name);
+        let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
             (true, _) => "stopping",
             (false, true) => "asked",
             (false, false) => "answering",
         };
-        line.push(
+        header.push(
             Ink::Accent,
-            &format!("{}{} {state} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
+            &format!("{}{} {doing} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
         );
         if live.tokens > 0 {
             let label = live.certainty.map_or("", crate::domain::tokens::Certainty::label);
-            line.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
+            header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
-            line.push(Ink::Dim, &format!("{}{}", self.dot(), text::money(cost)));
+            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::money(cost)));
         }
-        line
+        header
     }
 
     /// The words so far: whole lines are wrapped once, only the last is wrapped again.

@@ -32,10 +32,13 @@ pub(super) struct Growing {
     pub(super) done: Rc<Vec<Line>>,
 }
 
+/// Rows, and the frame in which they were last drawn.
+type Held = (Rc<Vec<Line>>, u64);
+
 /// Rows by what they were worked out from, and the width.
 #[derive(Debug, Default)]
 pub struct Cache {
-    held: HashMap<(Of, u16), (Rc<Vec<Line>>, u64)>,
+    held: HashMap<(Of, u16), Held>,
     rows: usize,
     frame: u64,
     pub(super) growing: Option<Growing>,

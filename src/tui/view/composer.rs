@@ -48,9 +48,10 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         calm(look, room, buf);
     }
     if look.model.composer.is_empty() {
-        let words = if focus { " write a message, or / for commands" } else { " Esc to write" };
+        let key = look.key(Action::Leave);
+        let words = if focus { " write a message, or / for commands".to_owned() } else { format!(" {key} to write") };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
-        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, words, usize::from(place.width)), place, buf);
+        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
     if focus && look.model.composer.commanding() {
         completions(look, area, buf);

@@ -24,32 +24,26 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
     let width = usize::from(area.width.saturating_sub(4).min(90)).max(1);
     let ready = session.settings().map(|settings| settings.ready.clone());
     let mut rows = Vec::new();
-    match ready {
-        Some(Err(failure)) => {
-            rows.extend(Flow::plain(&failure.what, width, Ink::Warn));
-            for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
-                rows.extend(Flow::plain(words, width, Ink::Text));
-            }
+    if let Some(Err(failure)) = ready {
+        rows.extend(Flow::plain(&failure.what, width, Ink::Warn));
+        for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
+            rows.extend(Flow::plain(words, width, Ink::Text));
+        }
+        rows.push(Line::new());
+        let offline = format!(
+            "{} uses the built-in offline model: it answers by quoting its context, and is no language model.",
+            look.key(Action::UseOffline)
+        );
+        rows.extend(Flow::plain(&offline, width, Ink::Accent));
+        let models = format!("{} chooses among the servers that were found.", look.key(Action::Models));
+        rows.extend(Flow::plain(&models, width, Ink::Text));
+        rows.push(Line::new());
+        rows.extend(found(look, width));
+    } else {
+        rows.extend(Flow::plain("Write below; Enter sends exactly what the panel Context shows.", width, Ink::Text));
+        if look.model.facts.first_start {
             rows.push(Line::new());
             rows.extend(found(look, width));
-            let offline = format!(
-                "{} uses the built-in offline model: it answers by quoting its context, and is no language model.",
-                look.key(Action::UseOffline)
-            );
-            rows.extend(Flow::plain(&offline, width, Ink::Accent));
-            let models = format!("{} chooses among the servers that were found.", look.key(Action::Models));
-            rows.extend(Flow::plain(&models, width, Ink::Text));
-        }
-        Some(Ok(())) | None => {
-            rows.extend(Flow::plain(
-                "Write below; Enter sends exactly what the panel Context shows.",
-                width,
-                Ink::Text,
-            ));
-            if look.model.facts.first_start {
-                rows.push(Line::new());
-                rows.extend(found(look, width));
-            }
         }
     }
     rows.push(Line::new());

@@ -62,14 +62,15 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
 
 fn columns(model: &Model, above: Rect, areas: &mut Areas) {
     let (left, right) = match above.width {
-        0..120 => (24, 26),
+        0..120 => (24, 28),
         120..=160 => (29, 30),
         _ => (above.width / 6, above.width / 6),
     };
     let side = Rect { width: left, ..above };
-    let any_tools = model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
-    let tools = match (any_tools || model.focus == Focus::Tools, above.height) {
-        (true, 12..) => (above.height / 3).min(12),
+    let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
+    let wished = u16::try_from(calls.max(3)).unwrap_or(10) + 2;
+    let tools = match (calls > 0 || model.focus == Focus::Tools, above.height) {
+        (true, 12..) => (above.height / 3).min(wished),
         _ => 0,
     };
     areas.branches = Some(Rect { height: side.height - tools, ..side });

@@ -32,7 +32,7 @@ mod tools;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
-use crate::tui::model::{Focus, Model};
+use crate::tui::model::{Action, Focus, Model, When};
 use crate::tui::theme::Theme;
 use cache::Cache;
 use ratatui::buffer::Buffer;
@@ -104,8 +104,13 @@ impl Look<'_> {
         self.model.focus == focus && self.model.layers.is_empty()
     }
 
-    fn key(&self, action: crate::tui::model::Action) -> String {
+    fn key(&self, action: Action) -> String {
         self.model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()))
+    }
+
+    fn key_in(&self, action: Action, when: When) -> String {
+        let bound = self.model.keys.bindings().iter().find(|b| b.run == action && b.when == when);
+        bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
     fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {

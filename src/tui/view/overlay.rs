@@ -139,14 +139,13 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
 }
 
 fn ids(look: &Look<'_>, plan: Hash, dot: &str) -> String {
-    let mut words = format!("plan {}", plan.short());
+    let mut words = vec![format!("plan {}", plan.short())];
     if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        words.push_str(&format!("{dot}request {}{dot}{} bytes", digest.short(), text::number(*bytes)));
-        if let Some(cost) = cost {
-            words.push_str(&format!("{dot}{} {}", look.theme.glyphs.about, text::money(*cost)));
-        }
+        words.push(format!("request {}", digest.short()));
+        words.push(format!("{} bytes", text::number(*bytes)));
+        words.extend(cost.map(|cost| format!("{} {}", look.theme.glyphs.about, text::money(cost))));
     }
-    words
+    words.join(dot)
 }
 
 fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {

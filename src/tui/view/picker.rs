@@ -3,6 +3,7 @@
 
 use super::{Look, paint};
 use crate::tui::model::picker::{Kind, Picker};
+use crate::tui::model::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
@@ -12,16 +13,20 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
     let place = paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
     paint::wipe(place, buf);
     let (title, hint) = match picker.kind {
-        Kind::Sessions => ("Sessions", "type to search  Enter opens  Alt+N new  Alt+R rename  Alt+D delete"),
-        Kind::Models => ("Models", "type to filter  Enter asks it on this branch"),
-        Kind::Palette => ("All actions", "type to filter  Enter does it"),
+        Kind::Sessions => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
+        }
+        Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
+        Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };
     let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
     if place.height >= 2 {
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
         paint::caption(
             look.theme,
-            paint::cut(look.theme, Ink::Dim, hint, usize::from(place.width.saturating_sub(6))),
+            paint::cut(look.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
             edge,
             buf,
         );

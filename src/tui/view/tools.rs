@@ -52,7 +52,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         let (ink, sign) = sign(look.theme, trace.status);
         let label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
-        let value = Line::of(Ink::Dim, &format!("{time}  {}t", text::number(u64::from(trace.est_tokens))));
+        let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
         paint::pair(look.theme, &label, &value, place, buf);
         if focus && at == cursor {
             paint::select(look.theme, place, buf);
@@ -91,17 +91,14 @@ pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect
 fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
     let status = trace.status.map_or("running", ToolStatus::name);
     let dot = theme.glyphs.dot;
-    let mut out = format!(
-        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tokens est\n",
+    let cut = trace.truncated_from.map_or(String::new(), |full| format!("cut from {} bytes\n", text::number(full)));
+    format!(
+        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tokens est\n{cut}\narguments\n{}\n\nresult\n{}",
         trace.name,
         text::duration(trace.duration_ms),
         text::number(trace.bytes),
         text::number(u64::from(trace.est_tokens)),
-    );
-    if let Some(full) = trace.truncated_from {
-        out.push_str(&format!("cut from {} bytes\n", text::number(full)));
-    }
-    out.push_str(&format!("\narguments\n{}\n\nresult\n", trace.args));
-    out.push_str(body.unwrap_or(&trace.preview));
-    out
+        trace.args,
+        body.unwrap_or(&trace.preview),
+    )
 }

@@ -53,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn event(stage: &mut Stage, n: u8, words: String) {
-    let branch = if n % 2 == 0 { MAIN } else { RETRY };
+    let branch = if n.is_multiple_of(2) { MAIN } else { RETRY };
     let stream = |text: String| Event::Stream {
         branch,
         run: run_id(u128::from(n)),
