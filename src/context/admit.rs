@@ -52,13 +52,35 @@ pub(super) struct Admitted<'a> {
 
 /// Something that might come in, with its tokens.
 #[derive(Clone, Copy)]
-pub(super) enum Coming {
-    /// The card of this turn, while the turn is outside the window.
-    Card(usize, u32),
-    /// Into this turn, while it is in the window.
-    Back(usize, u32),
+pub(super) struct Coming {
+    /// The turn that it belongs to; none beside the turns.
+    turn: Option<usize>,
+    /// What it adds while that turn is in the window.
+    inside: u32,
+    /// What it adds while that turn is outside.
+    outside: u32,
+}
+
+impl Coming {
     /// Beside the turns.
-    Apart(u32),
+    pub(super) fn apart(tokens: u32) -> Self {
+        Self { turn: None, inside: 0, outside: tokens }
+    }
+
+    /// Into a turn, while that is in the window.
+    pub(super) fn back(turn: usize, tokens: u32) -> Self {
+        Self { turn: Some(turn), inside: tokens, outside: 0 }
+    }
+
+    /// A turn's card, or the turn itself where the window reaches it; `inside` is 0 where the turn counts already.
+    pub(super) fn card(turn: usize, card: u32, inside: u32) -> Self {
+        Self { turn: Some(turn), inside, outside: card }
+    }
+
+    /// What it adds to a window that starts there.
+    pub(super) fn tokens(self, start: usize) -> u32 {
+        if self.turn.is_some_and(|turn| turn >= start) { self.inside } else { self.outside }
+    }
 }
 
 /// What would happen if it came in.
@@ -79,7 +101,7 @@ impl Admitted<'_> {
     pub(super) fn price(&self, coming: Coming) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
         let with = With { costs: &self.costs, coming };
-        let then = if self.total.saturating_add(coming.tokens()) <= room {
+        let then = if self.total.saturating_add(coming.tokens(now.start)) <= room {
             now
         } else {
             let least = window::least(self.input, &with);
@@ -91,10 +113,7 @@ impl Admitted<'_> {
         let turns = u32::try_from(then.start.saturating_sub(now.start)).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
-        let lands = match coming {
-            Coming::Back(index, _) => index >= then.start,
-            Coming::Card(..) | Coming::Apart(_) => true,
-        };
+        let lands = coming.tokens(then.start) > 0;
         Price { pushes: (tokens, turns), lands }
     }
 
@@ -102,15 +121,6 @@ impl Admitted<'_> {
     pub(super) fn forms(&self, turn: usize) -> Vec<Form> {
         let form = if turn < self.window.shortened { self.window.form } else { Form::Full };
         turn_forms(&self.input.turns[turn], form, &self.marks)
-    }
-}
-
-impl Coming {
-    /// Its tokens.
-    pub(super) fn tokens(self) -> u32 {
-        match self {
-            Self::Card(_, tokens) | Self::Back(_, tokens) | Self::Apart(tokens) => tokens,
-        }
     }
 }
 
@@ -122,12 +132,7 @@ struct With<'a> {
 
 impl Costs for With<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let counts = match self.coming {
-            Coming::Card(index, _) => start > index,
-            Coming::Back(index, _) => start <= index,
-            Coming::Apart(_) => true,
-        };
-        let more = if counts { self.coming.tokens() } else { 0 };
+        let more = self.coming.tokens(start);
         self.costs.total(start, shortened, form).saturating_add(more)
     }
 }

@@ -32,7 +32,8 @@ impl<'a> Marks<'a> {
     }
 
     /// The mark on a turn: its first message must be the mark's, its tip one of the turn's messages (two answers to one
-    /// question are two turns). Without one, a pin on one of its messages holds the whole turn.
+    /// question are two turns). Without one, a pin on one of its messages holds the whole turn. A turn with nothing to send
+    /// cannot be pinned.
     pub(super) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let first = turn.messages.first()?.key;
         let here = |mark: &&Mark| match mark.target {
@@ -40,7 +41,8 @@ impl<'a> Marks<'a> {
             _ => true,
         };
         let own = self.by_turn.get(&first).and_then(|marks| marks.iter().rev().copied().find(here));
-        own.or_else(|| self.holder(turn))
+        let sends = |mark: &&Mark| mark.kind.excludes() || turn.messages.iter().any(|message| message.bar.is_none());
+        own.filter(sends).or_else(|| self.holder(turn))
     }
 
     fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {

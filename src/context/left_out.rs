@@ -118,20 +118,21 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     sent().next()?;
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
     let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
-    let card = Coming::Card(index, card_tokens(turn).saturating_add(MESSAGE_FRAMING));
+    let full = turn_cost(turn, Form::Full, &admitted.marks);
+    let card = |inside: u32| Coming::card(index, card_tokens(turn).saturating_add(MESSAGE_FRAMING), inside);
     let include = ("include-once", "includes it in this call");
     let pin = ("pin", "pins it for good");
     let (reason, (action, does), coming) = match admitted.places[index] {
         Place::Window | Place::Card(_) => return None,
         Place::Excluded { once } => {
-            let back = Coming::Back(index, turn_cost(turn, Form::Full, &admitted.marks));
+            let back = Coming::back(index, full);
             let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
             let returns = index >= admitted.window.start && admitted.price(back).lands;
-            let (remedy, coming) = if returns { (undo, back) } else { (include, card) };
+            let (remedy, coming) = if returns { (undo, back) } else { (include, card(full)) };
             (Reason::UserExcluded { once }, remedy, coming)
         }
-        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card),
-        Place::Outside => (outside(admitted, index, tokens, mark), include, card),
+        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
+        Place::Outside => (outside(admitted, index, tokens, mark), include, card(0)),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
@@ -144,7 +145,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
 fn out(admitted: &Admitted<'_>, coming: Coming, action: &str, does: &str) -> Verdict {
     let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
     let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
-    Verdict::Out { needed: coming.tokens().saturating_sub(admitted.free()), remedy: Some(remedy) }
+    Verdict::Out { needed: coming.tokens(admitted.window.start).saturating_sub(admitted.free()), remedy: Some(remedy) }
 }
 
 /// Tokens of a turn's card: known for marked turns, else at most about so many. Tool results are not in it.
@@ -177,7 +178,7 @@ fn outside(admitted: &Admitted<'_>, index: usize, tokens: u32, mark: Option<Mark
 /// A leased text for which there was no room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
     let Place::NoLease { capped } = place else { return None };
-    let verdict = out(admitted, Coming::Apart(block.tokens), "pin", "pins it for good");
+    let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");
     Some(Row { verdict, reason: no_lease(admitted, capped), ..block_row(admitted.input, block) })
 }
 
@@ -198,7 +199,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         let verdict = if may && stands {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
-            let coming = index.map_or(Coming::Apart(cost), |index| Coming::Back(index, cost));
+            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::back(index, cost));
             out(admitted, coming, "include-once", "sends it with this call")
         } else {
             Verdict::Out { needed: 0, remedy: None }
@@ -221,7 +222,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 }
 
 fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
-    let coming = Coming::Apart(sleeper.tokens.saturating_add(CARD));
+    let coming = Coming::apart(sleeper.tokens.saturating_add(CARD));
     Row {
         atom: sleeper.mark.target,
         kind: RowKind::Turn,
