@@ -300,7 +300,9 @@ impl Work<'_> {
             };
             let mut message = counted.message;
             self.opaque += counted.opaque;
-            if message.bar.is_none() {
+            if message.bar.is_some() && message.role == Role::Tool {
+                self.make_orphan(&mut message);
+            } else if message.bar.is_none() {
                 if message.role == Role::Tool {
                     let at = counted.reply.and_then(|reply| open.iter().position(|(id, _)| *id == reply));
                     match at {
@@ -375,7 +377,18 @@ impl Work<'_> {
         self.snapshot.marks.iter().any(|mark| match mark.target {
             Atom::Turn { user, .. } => user == key,
             Atom::Preamble { first } => first == key,
-            Atom::Episode { .. } | Atom::Message { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
+            Atom::Message { node } => node == key && !mark.kind.excludes(),
+            Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
+            Atom::Section { .. } | Atom::Range { .. } => false,
+        })
+    }
+
+    fn taken_out(&self, key: Hash) -> bool {
+        self.snapshot.marks.iter().any(|mark| match mark.target {
+            Atom::Message { node: target } | Atom::Episode { call: target, .. } => {
+                target == key && mark.kind.excludes()
+            }
+            Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
         })
     }
 
@@ -396,7 +409,7 @@ impl Work<'_> {
         let parts: Vec<(Role, Arc<Content>)> = turn
             .heads
             .iter()
-            .filter(|head| bar(head, false).is_none())
+            .filter(|head| bar(head, false).is_none() && !self.taken_out(head.key))
             .filter_map(|head| self.gatherer.contents.get(&head.key).map(|content| (head.role, content.clone())))
             .collect();
         let at = turn.heads.first().map_or(0, |head| head.at);
@@ -423,7 +436,10 @@ impl Work<'_> {
             open.messages.push(message);
             self.gatherer.contents.insert(*key, content);
         }
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && message.bar.is_none());
+        let asks = open
+            .messages
+            .iter()
+            .rfind(|message| message.role == Role::User && !matches!(message.bar, Some(Bar::Empty | Bar::Removed)));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
         let content = self.gatherer.content(key, node)?.unwrap_or_default();

@@ -164,7 +164,7 @@ fn rendered(gatherer: &mut Gatherer, gathered: Gathered, plan: ContextPlan) -> R
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
-        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note))
+        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note | RowKind::Card) && row.items.is_empty())
         .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, made };

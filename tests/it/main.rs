@@ -1,7 +1,7 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod laws;
 mod screens;
 mod support;
 mod wire;
