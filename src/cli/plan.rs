@@ -202,7 +202,7 @@ pub(super) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop>
         return run.io.value(&json!({ "plan_id": solved.plan.id, "messages": request["messages"] }));
     }
     let text = messages(&request);
-    run.io.data(&text);
+    run.io.words(&text);
     Ok(())
 }
 
@@ -245,7 +245,7 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     }
     text.push('\n');
     text.push_str(&messages(&request));
-    run.io.data(&text);
+    run.io.words(&text);
     Ok(())
 }
 

@@ -1,3 +1,5 @@
 //! What the integration tests share.
 
+pub(crate) mod binary;
+pub(crate) mod chatgpt;
 pub(crate) mod server;
