@@ -6,5 +6,6 @@ mod cli_bad;
 mod cli_exchange;
 mod cli_many;
 mod crash;
+mod screens;
 mod support;
 mod wire;
