@@ -206,8 +206,7 @@ fn every_command_speaks_to_people_and_to_programs() {
         &["config", "show"],
         &["config", "check"],
         &["import", &file],
-        &["session", "new", "Third"],
-        &["session", "delete", "Third", "--yes"],
+        &["session", "delete", "Second", "--yes"],
     ];
     for command in commands {
         // Forks and renames cannot be done twice under one name: words first, JSON on what is left to do.

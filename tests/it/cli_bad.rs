@@ -63,7 +63,7 @@ fn a_refused_connection() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::asking(&format!("http://{free}/v1"));
     let said = home.run(&["ask", "hi"]);
-    told(&said, 4, &["no connection", &free.to_string(), "Nothing was added", "base_url"]);
+    told(&said, 4, &["No connection", &free.to_string(), "Nothing was added", "base_url"]);
     assert!(!said.err.contains("os error"), "in words: {}", said.err);
     holds(&home, &[]);
 }
