@@ -151,7 +151,7 @@ impl Run<'_, '_> {
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
             Some(Command::Plan { text, request }) => plan::plan(self, text, *request),
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay { run, .. }) => plan::replay(self, run),
+            Some(Command::Replay { run, request, .. }) => plan::replay(self, run, *request),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),

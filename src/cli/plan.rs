@@ -167,13 +167,19 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 }
 
 /// `replay RUN --dry-run`.
-pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
+pub(super) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
     let (card, digest, body) = match run.client.call(Request::ReplayDryRun { run: id.to_owned() }, &mut run.io)? {
         Answer::Replayed { run, digest, body } => (run, digest, body),
         other => return Err(unexpected(&other)),
     };
     let same = digest == card.request_digest;
+    if request {
+        run.io.data(&body);
+        if run.io.out_tty {
+            run.io.end_line(&body);
+        }
+    }
     let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
     let words =
         format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
@@ -185,7 +191,9 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
         "same": same,
         "bytes": body.len(),
     });
-    run.io.either(&value, &words)?;
+    if !request {
+        run.io.either(&value, &words)?;
+    }
     if same {
         return Ok(());
     }

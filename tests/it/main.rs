@@ -6,6 +6,7 @@ mod cli_bad;
 mod cli_exchange;
 mod cli_many;
 mod crash;
+mod foreign;
 mod screens;
 mod support;
 mod wire;

@@ -2,4 +2,5 @@
 
 pub(crate) mod binary;
 pub(crate) mod chatgpt;
+pub(crate) mod foreign;
 pub(crate) mod server;
