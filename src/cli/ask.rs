@@ -126,12 +126,28 @@ impl Turn {
             },
             Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
             Event::State { branch, missing, .. } if branch == self.branch => self.state_missing = missing,
-            Event::TurnClosed { branch, failure, .. } if branch == self.branch => {
-                return Ok(Step::Over(failure));
+            Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
+                return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
             }
             _ => {}
         }
         Ok(Step::Goes)
+    }
+
+    /// The failure in the words of the command line, where there is no composer that a message could go back to.
+    fn named(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
+        if !nothing_came {
+            return failure;
+        }
+        let failure = failure.kept("Nothing was added to the conversation.");
+        let profile = self.cards.last().and_then(|card| run.config.profile(&card.profile));
+        match profile.filter(|profile| failure.todo.contains("api_key_env") && !profile.api_key_env.is_empty()) {
+            Some(profile) => {
+                let todo = format!("Check the key: it is read from {} in the environment.", profile.api_key_env);
+                failure.todo(todo)
+            }
+            None => failure,
+        }
     }
 
     fn stream(&mut self, run: &mut Run<'_, '_>, id: RunId, text: &str) {
@@ -147,7 +163,7 @@ impl Turn {
 
     fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
         if until > self.shown && !run.io.json {
-            run.io.data(&self.text[self.shown..until]);
+            run.io.words(&self.text[self.shown..until]);
             self.shown = until;
         }
     }
@@ -160,7 +176,7 @@ impl Turn {
         let whole = state::strip(&self.text, true);
         let mut printed = self.text[..self.shown].to_owned();
         if let Some(rest) = whole.strip_prefix(&printed) {
-            run.io.data(rest);
+            run.io.words(rest);
             printed = whole;
         }
         if !printed.is_empty() {

@@ -1,6 +1,12 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
+mod cli;
+mod cli_bad;
+mod cli_exchange;
+mod cli_many;
+mod crash;
+mod foreign;
 mod laws;
 mod screens;
 mod support;
