@@ -179,6 +179,7 @@ pub(crate) fn row(atom: &[u8], section: Section, tokens: u32, title: &str, reaso
         reason,
         tokens,
         title: title.into(),
+        text: None,
         source: Source::default(),
         pin: None,
         items: Vec::new(),
@@ -195,6 +196,8 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         form: Form::Full,
         tokens: 40,
         title: node.head.preview.clone(),
+        calls: node.head.calls,
+        orphan: false,
     };
     Row {
         atom: Atom::Turn { user: first.head.key, tip: last.head.key },
@@ -203,6 +206,7 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         reason,
         tokens,
         title: first.head.preview.clone(),
+        text: None,
         source: Source { turn: Some(turn), message: Some(first.head.id), at: Some(first.head.at), ..Source::default() },
         pin: None,
         items: nodes.iter().map(item).collect(),
@@ -226,8 +230,16 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
     out.atom = Atom::Turn { user: Hash::of(b"older"), tip: Hash::of(b"tip") };
     let mut suggested = row(b"sug", Section::Recent, 80, "The error message of the gateway", Reason::Recent);
     suggested.verdict = Verdict::Suggested;
-    let draft =
-        Item { key: Hash::of(b"d"), node: None, role: Role::User, form: Form::Full, tokens: 12, title: "…".into() };
+    let draft = Item {
+        key: Hash::of(b"d"),
+        node: None,
+        role: Role::User,
+        form: Form::Full,
+        tokens: 12,
+        title: "…".into(),
+        calls: 0,
+        orphan: false,
+    };
     let mut open = row(b"draft", Section::UserMessage, 12, "type here", Reason::Open);
     open.items.push(draft);
     ContextPlan {
