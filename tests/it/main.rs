@@ -8,6 +8,7 @@ mod cli_many;
 mod crash;
 mod foreign;
 mod laws;
+mod pty;
 mod screens;
 mod support;
 mod wire;
