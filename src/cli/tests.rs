@@ -135,6 +135,7 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
         pin: None,
         items: Vec::new(),
         turns: 0,
+        text: None,
     }
 }
 
@@ -155,6 +156,8 @@ fn plan() -> ContextPlan {
         form: Form::Cut(300),
         tokens: 9,
         title: String::new(),
+        calls: 0,
+        orphan: false,
     }];
     let mut range =
         row(4, RowKind::Range, Verdict::Out { needed: 40, remedy: Some(remedy) }, Reason::OutsideWindow, 900);

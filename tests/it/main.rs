@@ -8,6 +8,7 @@ mod cli_many;
 mod crash;
 mod foreign;
 mod laws;
+#[cfg(unix)]
 mod pty;
 mod screens;
 mod support;

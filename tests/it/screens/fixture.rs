@@ -184,7 +184,6 @@ pub(crate) fn row(atom: &[u8], section: Section, tokens: u32, title: &str, reaso
         pin: None,
         items: Vec::new(),
         turns: 1,
-        text: None,
     }
 }
 
@@ -212,7 +211,6 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         pin: None,
         items: nodes.iter().map(item).collect(),
         turns: 1,
-        text: None,
     }
 }
 
