@@ -573,7 +573,7 @@ fn lists_and_files() {
     assert_eq!(say(&["import", "/no/such/file"], done).code, 1);
     let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
     let said = say(&["export"], transcript);
-    assert_eq!(said.out, "sk-secret\u{1b}\n");
+    assert_eq!(said.out, "sk-secret\\u001b\n");
     assert!(said.err.contains("looks like a secret"));
     assert_eq!(say(&["export", "--mask"], transcript).out, "masked\n");
     let said = say(&["export", "--all", "--format", "markdown"], transcript);
