@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
 mod laws;
+mod scenarios;
 mod support;
 mod wire;
