@@ -101,7 +101,8 @@ impl Admitted<'_> {
     pub(super) fn price(&self, coming: Coming) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
         let with = With { costs: &self.costs, coming };
-        let then = if self.total.saturating_add(coming.tokens(now.start)) <= room {
+        let fits = self.total.saturating_add(coming.tokens(now.start)) <= room;
+        let then = if fits && !now.refilled {
             now
         } else {
             let least = window::least(self.input, &with);

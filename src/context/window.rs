@@ -27,6 +27,8 @@ pub(super) struct Window {
     pub(super) form: Form,
     /// No turn before this index is wanted, room or not.
     pub(super) floor: usize,
+    /// The anchored window overflowed and was just cut back.
+    pub(super) refilled: bool,
 }
 
 /// Chooses the window. It is over the room only where every window is (see [`least`]).
@@ -71,7 +73,7 @@ fn held(input: &PlanInput) -> Option<Window> {
     let find = |key: Hash| (0..input.turns.len()).find(|turn| holds(*turn, key));
     let start = find(anchor.start).or_else(|| opens_with(input, anchor.start))?;
     let shortened = anchor.shortened_to.and_then(find).map_or(0, |turn| turn + 1);
-    Some(Window { start, shortened, form: anchor.form, floor: 0 })
+    Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
 }
 
 /// An anchor at the open turn: nothing before it was in the window.
@@ -101,10 +103,10 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
     let target = rest.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
     for form in ladder(input).skip(1) {
         if costs.total(old.start, input.turns.len(), form) <= target {
-            return Some(window(input, old.start, form, old.floor));
+            return Some(Window { refilled: true, ..window(input, old.start, form, old.floor) });
         }
     }
-    Some(drop_turns(input, costs, target, old.start, old.floor))
+    Some(Window { refilled: true, ..drop_turns(input, costs, target, old.start, old.floor) })
 }
 
 /// The smallest start from `low` on that fits, everything at the end of the ladder; a higher rung where only that fits.
@@ -121,7 +123,7 @@ fn drop_turns(input: &PlanInput, costs: &impl Costs, room: u32, low: usize, floo
 
 fn window(input: &PlanInput, start: usize, form: Form, floor: usize) -> Window {
     let shortened = if form == Form::Full { 0 } else { input.turns.len() };
-    Window { start, shortened, form, floor }
+    Window { start, shortened, form, floor, refilled: false }
 }
 
 /// The fidelity of tool results, from whole to gone; only whole where the policy shortens none.

@@ -10,6 +10,7 @@ mod foreign;
 mod laws;
 #[cfg(unix)]
 mod pty;
+mod scenarios;
 mod screens;
 mod support;
 mod wire;

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A quarter of the characters: quick, and adds up over safe cuts.
-pub struct Quarter;
+pub(crate) struct Quarter;
 
 impl CountTokens for Quarter {
     fn count(&self, _: Encoding, text: &str) -> u32 {
@@ -28,26 +28,26 @@ impl CountTokens for Quarter {
 
 /// One message.
 #[derive(Clone, Debug)]
-pub struct Said {
-    pub role: Role,
-    pub text: String,
+pub(crate) struct Said {
+    pub(crate) role: Role,
+    pub(crate) text: String,
     /// Ids of the calls in it; all are to one tool.
-    pub calls: Vec<String>,
+    pub(crate) calls: Vec<String>,
     /// For a result: the call that it answers.
-    pub reply: Option<String>,
-    pub bar: Option<Bar>,
+    pub(crate) reply: Option<String>,
+    pub(crate) bar: Option<Bar>,
 }
 
 impl Said {
-    pub fn new(role: Role, text: impl Into<String>) -> Self {
+    pub(crate) fn new(role: Role, text: impl Into<String>) -> Self {
         Self { role, text: text.into(), calls: Vec::new(), reply: None, bar: None }
     }
 
-    pub fn calling(text: impl Into<String>, calls: &[&str]) -> Self {
+    pub(crate) fn calling(text: impl Into<String>, calls: &[&str]) -> Self {
         Self { calls: calls.iter().map(|id| (*id).to_owned()).collect(), ..Self::new(Role::Assistant, text) }
     }
 
-    pub fn result(call: &str, text: impl Into<String>) -> Self {
+    pub(crate) fn result(call: &str, text: impl Into<String>) -> Self {
         Self { reply: Some(call.to_owned()), ..Self::new(Role::Tool, text) }
     }
 
@@ -65,7 +65,7 @@ impl Said {
 
 /// What a mark is on.
 #[derive(Clone, Debug, PartialEq)]
-pub enum On {
+pub(crate) enum On {
     Turn(usize),
     Message(usize, usize),
     Episode(usize, usize),
@@ -75,34 +75,34 @@ pub enum On {
 
 /// A text of our own.
 #[derive(Clone, Debug)]
-pub struct Own {
-    pub section: Section,
-    pub text: String,
+pub(crate) struct Own {
+    pub(crate) section: Section,
+    pub(crate) text: String,
 }
 
 /// A conversation and the settings under which its next call is planned.
 #[derive(Clone, Debug)]
-pub struct Talk {
+pub(crate) struct Talk {
     /// Closed turns.
-    pub turns: Vec<Vec<Said>>,
+    pub(crate) turns: Vec<Vec<Said>>,
     /// The first of them is what stands before the first question.
-    pub preamble: bool,
-    pub open: Vec<Said>,
-    pub own: Vec<Own>,
-    pub marks: Vec<(On, MarkKind)>,
-    pub sleepers: Vec<(MarkKind, u32)>,
+    pub(crate) preamble: bool,
+    pub(crate) open: Vec<Said>,
+    pub(crate) own: Vec<Own>,
+    pub(crate) marks: Vec<(On, MarkKind)>,
+    pub(crate) sleepers: Vec<(MarkKind, u32)>,
     /// Before which turn so many turns are not looked at.
-    pub gap: Option<(usize, u32)>,
-    pub policy: PolicySpec,
-    pub window_turns: u32,
-    pub mode: Mode,
-    pub layout: Layout,
-    pub budget: u32,
-    pub dialect: Dialect,
-    pub tools: usize,
-    pub anchor: Option<Anchor>,
+    pub(crate) gap: Option<(usize, u32)>,
+    pub(crate) policy: PolicySpec,
+    pub(crate) window_turns: u32,
+    pub(crate) mode: Mode,
+    pub(crate) layout: Layout,
+    pub(crate) budget: u32,
+    pub(crate) dialect: Dialect,
+    pub(crate) tools: usize,
+    pub(crate) anchor: Option<Anchor>,
     /// Shifts the keys: another conversation.
-    pub born: u64,
+    pub(crate) born: u64,
 }
 
 impl Default for Talk {
@@ -130,7 +130,7 @@ impl Default for Talk {
 
 /// Texts by hash and key.
 #[derive(Default)]
-pub struct Bag {
+pub(crate) struct Bag {
     blocks: HashMap<Hash, Arc<str>>,
     contents: HashMap<Hash, Arc<Content>>,
 }
@@ -146,7 +146,7 @@ impl Texts for Bag {
 }
 
 /// What is counted for a conversation.
-pub struct Gatherer<'a> {
+pub(crate) struct Gatherer<'a> {
     talk: &'a Talk,
     counter: &'a dyn CountTokens,
     encoding: Encoding,
@@ -156,24 +156,24 @@ pub struct Gatherer<'a> {
 const OPEN: usize = usize::MAX;
 
 /// The input of a plan and the texts for its request.
-pub fn gather(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Bag) {
+pub(crate) fn gather(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Bag) {
     Gatherer { talk, counter, encoding, bag: Bag::default() }.gather()
 }
 
 impl Talk {
     /// The key of a message.
-    pub fn key(&self, turn: usize, message: usize) -> Hash {
+    pub(crate) fn key(&self, turn: usize, message: usize) -> Hash {
         let turn = if turn == OPEN { self.turns.len() } else { turn };
         Fields::new("said").number(self.born).number(turn as u64).number(message as u64).finish()
     }
 
     /// The key of a message of the open turn.
-    pub fn open_key(&self, message: usize) -> Hash {
+    pub(crate) fn open_key(&self, message: usize) -> Hash {
         self.key(OPEN, message)
     }
 
     /// The atom of a turn.
-    pub fn atom(&self, turn: usize) -> Atom {
+    pub(crate) fn atom(&self, turn: usize) -> Atom {
         if turn == 0 && self.preamble {
             return Atom::Preamble { first: self.key(0, 0) };
         }
@@ -201,7 +201,7 @@ impl Talk {
     }
 
     /// The budget as a plan wants it: all of it is room.
-    pub fn room(&self) -> Budget {
+    pub(crate) fn room(&self) -> Budget {
         let prompt = self.budget;
         Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None }
     }
