@@ -196,7 +196,7 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         form: Form::Full,
         tokens: 40,
         title: node.head.preview.clone(),
-        calls: 0,
+        calls: node.head.calls,
         orphan: false,
     };
     Row {
