@@ -70,6 +70,8 @@ struct Turn {
     text: String,
     shown: usize,
     cards: Vec<RunCard>,
+    /// Tool calls that were told of.
+    traced: Vec<(RunId, String)>,
     cancelled: bool,
     state_missing: bool,
 }
@@ -83,6 +85,7 @@ fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), S
         text: String::new(),
         shown: 0,
         cards: Vec::new(),
+        traced: Vec::new(),
         cancelled: false,
         state_missing: false,
     };
@@ -125,7 +128,10 @@ impl Turn {
                 None => self.cards.push(*card),
             },
             Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
-            Event::State { branch, missing, .. } if branch == self.branch => self.state_missing = missing,
+            Event::State { branch, version, missing } if branch == self.branch => {
+                // Where there never was a state, there is nothing that still counts.
+                self.state_missing = missing && version.is_some();
+            }
             Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
                 return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
             }
@@ -186,9 +192,15 @@ impl Turn {
         self.shown = 0;
     }
 
-    fn trace(&self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
+    fn trace(&mut self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
         let ours = self.cards.iter().any(|card| card.id == trace.run);
         if let Some(status) = trace.status.filter(|_| ours) {
+            // A trace is told again when its result becomes a message.
+            let which = (trace.run, trace.call_id.clone());
+            if self.traced.contains(&which) {
+                return;
+            }
+            self.traced.push(which);
             let args = trace.args.chars().take(80).collect::<String>();
             run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
         }

@@ -74,9 +74,9 @@ pub(super) fn export(
     let text = if format == Format::Jsonl { escaped_lines(&text) } else { text };
     let Some(file) = output else {
         if format == Format::Jsonl {
-            run.io.data(&text)
+            run.io.data(&text);
         } else {
-            run.io.words(&text)
+            run.io.words(&text);
         }
         return Ok(());
     };
