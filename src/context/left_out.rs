@@ -132,7 +132,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
             (Reason::UserExcluded { once }, remedy, coming)
         }
         Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
-        Place::Outside => (outside(admitted, index, tokens, mark), include, card(0)),
+        Place::Outside => (outside(admitted, index, mark), include, card(0)),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
@@ -163,7 +163,9 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
     }
 }
 
-fn outside(admitted: &Admitted<'_>, index: usize, tokens: u32, mark: Option<MarkKind>) -> Reason {
+fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
+    let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
+    let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
     if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
         Reason::TtlExpired
     } else if tokens > admitted.input.budget.prompt {
