@@ -1,4 +1,97 @@
-//! pleach: a terminal workbench for branching conversations with language models.
+//! pleach: a terminal workbench for branching conversations with language models, in which a person sees and decides
+//! exactly what goes into every call, before it goes. This page is the architecture document.
+//!
+//! # The promise
+//!
+//! Enter sends exactly what the screen shows. A plan is solved before each call; every turn, pin and text stands in exactly
+//! one of its rows, in or out, with its tokens and its reason; the request's bytes are made once from that plan, hashed,
+//! stored with the run, and posted unchanged.
+//!
+//! # The house
+//!
+//! ```text
+//!                          main.rs
+//!                 ┌───────────┴───────────┐
+//!                cli                     tui            top floor: people
+//!                 └───────────┬───────────┘
+//!                          engine                       the only room that orchestrates
+//!         ┌────────┬──────────┼──────────┬────────┐
+//!      context    llm       tools      config  telemetry     second floor: one talent each
+//!       store   import     export        │
+//!         └────────┴──────────┬──────────┴────────┘
+//!                          domain                       ground: nouns; nothing that touches the world
+//! ```
+//!
+//! | room | what it is for | may import |
+//! |---|---|---|
+//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
+//! | [`config`] | settings, key table, policies, model table, prompts | domain |
+//! | [`context`] | the planner: input → plan with reasons → bytes | domain |
+//! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
+//! | [`llm`] | servers, the offline model, recordings, token counting | domain |
+//! | [`tools`] | read-only tools confined to the workspace folder | domain |
+//! | [`import`], [`export`] | foreign formats to and from neutral records | domain |
+//! | [`telemetry`] | the log file | domain |
+//! | [`engine`] | sessions, turns, planning beside them, undo, recovery; its only door is [`engine::api`] | all of these |
+//! | [`tui`] | the workbench: pure model, update, view, and the terminal | domain, config, `engine::api` |
+//! | [`cli`] | the command line | domain, config, `engine::api` |
+//!
+//! `tests/architecture.rs` holds this table and fails the build on any other edge, on a file without a header, on a file
+//! over 500 lines, and on guests in the wrong room (SQLite only in the store, the terminal only in the workbench, the
+//! network only in `llm`, no clock or file in the planner, the screen's update or its views).
+//!
+//! # A turn's journey
+//!
+//! 1. A key becomes an action (`config/keymap.toml`), a message, a pure `update`, and a command through the engine's door.
+//! 2. Typing or acting asks for a new plan. The engine copies what can matter into a snapshot (`engine::snapshot`); the
+//!    planner's thread gathers contents and counts (`engine::gather`) into a frozen
+//!    [`PlanInput`](domain::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
+//!    ([`context::render`]). Only the newest draft of a branch is worked on.
+//! 3. Enter names the plan last drawn. Is it still what the branch's head, marks, draft and settings give, its bytes are
+//!    posted; else nothing is sent and the new plan is shown.
+//! 4. Before the POST one transaction writes the plan and an open run with a fence. The answer streams through our own
+//!    event decoder ([`llm::sse`]); pieces are saved at least every 250 ms.
+//! 5. The pure turn machine ([`engine::turn`]) decides what follows: the user message becomes a node with the first event,
+//!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
+//!    again; every end is one transaction with the head's compare-and-swap and the run's end.
+//! 6. The state block is cut out of the answer and stored as a version; leases count down; usage is kept beside the
+//!    estimate.
+//!
+//! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
+//! and never sends anything again.
+//!
+//! # Identity
+//!
+//! A node's key is a hash of its parent's key, role, content and twin number, so the same message is the same node on every
+//! machine. Plans, marks and digests speak in keys; public ids (UUIDv7) are for people. Two answers to one question are
+//! two turns. See [`domain::message::node_key`] and [`domain::mark::Atom`].
+//!
+//! # Where to add things
+//!
+//! * a reason or remedy: [`domain::plan::Reason`], its sentence beside it, then `context`
+//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::policy::PolicySpec`]
+//! * a source of context: a [`Section`](domain::policy::Section), a block in `engine::gather`
+//! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
+//! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
+//! * a server's peculiarity: [`domain::model::Quirk`] and the sorting of errors in `llm`
+//! * an import format: a reader in `import` that gives neutral records
+//! * something stored: a [`store::types::Write`], its table family, a migration
+//!
+//! # Glossary
+//!
+//! * **session**: one tree of messages with its branches. **node**: one message at one place of it. **branch**: a named
+//!   pointer to a node, with an overlay of marks and settings. **path**: the nodes from the root to a branch's head.
+//! * **turn**: from a user message to just before the next. **episode**: an answer with tool calls and all their results.
+//!   **atom**: the smallest thing that a plan takes in or leaves out. **preamble**: what stands before the first user message.
+//! * **mark**: a decision about an atom: **pin** (sticky, until taken off), **lease** (for some turns), **exclusion**
+//!   (always, or this call), **include once**. A mark **sleeps** while its message is off the path.
+//! * **plan**: all rows of a call with their verdicts. **basis**: what it was solved from. **window**: the recent turns that
+//!   go; its **anchor** is where it starts. **card**: a turn sent outside the window, dated and delimited. **form**: how a
+//!   message is sent. **remedy**: what would bring an excluded row in.
+//! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
+//! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
+//!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants
+//!   requests written. **quirk**: a change of dialect that a server asked for. **profile**: one place to ask.
 
 pub mod cli;
 pub mod config;

@@ -1,11 +1,10 @@
 //! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in.
 
-use clap::Parser as _;
 use pleach::cli::{self, Formats, args::Args};
-use pleach::config::load::{Environment, Sources, load};
+use pleach::config::load::{Config, Environment, Sources, load};
 use pleach::domain::failure::Failure;
 use pleach::engine::{Engine, wiring};
-use pleach::{export, import};
+use pleach::{export, import, telemetry, tui};
 use std::process::ExitCode;
 
 const FORMATS: Formats = Formats {
@@ -15,25 +14,27 @@ const FORMATS: Formats = Formats {
 };
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let env = Environment::of_process();
+    let args = match cli::parse() {
+        Ok(args) => args,
+        Err(code) => return code.into(),
+    };
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
-    let sources = Sources { env, workspace, store: args.global.store.clone(), overrides: args.overrides() };
-    let loaded = load(sources);
+    let (env, store) = (Environment::of_process(), args.global.store.clone());
+    let loaded = load(Sources { env, workspace, store, overrides: args.overrides() });
     if args.local() {
         return cli::run_local(&args, &loaded).into();
     }
-    let config = match loaded {
-        Ok(config) => config,
-        Err(error) => return cli::fail(&args, &error.failure()).into(),
-    };
-    let setup = if args.global.demo { wiring::demo(&config) } else { wiring::setup(&config) };
-    let setup = match setup {
-        Ok(setup) => setup,
-        Err(failure) => return cli::fail(&args, &failure).into(),
-    };
-    let (engine, events) = Engine::start(setup);
-    let code = cli::run(&args, &config, &engine.door(), &events, &FORMATS);
-    engine.stop();
-    code.into()
+    let ran = loaded.map_err(|error| error.failure()).and_then(|config| run(&args, &config));
+    ran.unwrap_or_else(|failure| cli::fail(&args, &failure)).into()
+}
+
+fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
+    let _ = telemetry::init(&config.paths.state_dir, config.settings.log.level.name());
+    let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?);
+    let global = args.global.clone();
+    if args.command.is_some() {
+        return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
+    }
+    let setup = tui::Setup::new(config, global.session, global.branch, global.demo);
+    tui::run(Box::new(engine.door()), events, setup).map(tui::Exit::code).map_err(|e| Failure::user(e.to_string()))
 }

@@ -2,6 +2,7 @@
 //! Not for: acting on any of it.
 
 pub mod error;
+pub mod keymap;
 pub mod layer;
 pub mod load;
 pub mod models;

@@ -8,7 +8,7 @@ use crate::context::project::{self, Standing};
 use crate::context::render::tools_json;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind, marks_digest};
 use crate::domain::message::{Content, NodeHead, Part, Role};
 use crate::domain::plan::{Basis, Form, Reason, RowKind, Source, Warning};
@@ -64,7 +64,9 @@ impl<'a> Work<'a> {
             };
             let mut message = counted.message;
             self.opaque += counted.opaque;
-            if message.bar.is_none() {
+            if message.bar.is_some() && message.role == Role::Tool {
+                self.make_orphan(&mut message);
+            } else if message.bar.is_none() {
                 if message.role == Role::Tool {
                     let at = counted.reply.and_then(|reply| open.iter().position(|(id, _)| *id == reply));
                     match at {
@@ -139,7 +141,18 @@ impl<'a> Work<'a> {
         self.snapshot.marks.iter().any(|mark| match mark.target {
             Atom::Turn { user, .. } => user == key,
             Atom::Preamble { first } => first == key,
-            Atom::Episode { .. } | Atom::Message { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
+            Atom::Message { node } => node == key && !mark.kind.excludes(),
+            Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
+            Atom::Section { .. } | Atom::Range { .. } => false,
+        })
+    }
+
+    fn taken_out(&self, key: Hash) -> bool {
+        self.snapshot.marks.iter().any(|mark| match mark.target {
+            Atom::Message { node: target } | Atom::Episode { call: target, .. } => {
+                target == key && mark.kind.excludes()
+            }
+            Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
         })
     }
 
@@ -160,7 +173,7 @@ impl<'a> Work<'a> {
         let parts: Vec<(Role, Arc<Content>)> = turn
             .heads
             .iter()
-            .filter(|head| bar(head, false).is_none())
+            .filter(|head| bar(head, false).is_none() && !self.taken_out(head.key))
             .filter_map(|head| self.gatherer.at_hand(head.key).map(|content| (head.role, content)))
             .collect();
         let at = turn.heads.first().map_or(0, |head| head.at);
@@ -187,7 +200,8 @@ impl<'a> Work<'a> {
             open.messages.push(message);
             self.bag.contents.insert(*key, content);
         }
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && message.bar.is_none());
+        let barred = |message: &MessageInput| matches!(message.bar, Some(Bar::Empty | Bar::Removed));
+        let asks = open.messages.iter().rfind(|message| message.role == Role::User && !barred(message));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
         let content = match self.bag.contents.get(&key) {

@@ -97,6 +97,8 @@ impl Core {
         }
         self.data_version = self.store.data_version().unwrap_or_default();
         while let Ok(message) = inbox.recv() {
+            #[cfg(debug_assertions)]
+            rehearse(&message);
             match message {
                 Inbox::Request(ticket, request) => self.request(ticket, *request),
                 Inbox::Planned(done) => self.planned(*done),
@@ -221,5 +223,14 @@ impl Core {
     pub(super) fn content(&self, node: NodeId) -> Result<crate::domain::message::Content, Failure> {
         let found = self.store.nodes(&[node])?.pop();
         found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
+    }
+}
+
+/// Lets a test see what becomes of the workbench when this thread panics.
+#[cfg(debug_assertions)]
+fn rehearse(message: &Inbox) {
+    let undo = matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Undo));
+    if undo && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "engine") {
+        panic!("rehearsed in the engine");
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let open_number = number(turns.len() + 1, preamble);
     let on_path = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
-    let (looked_at, gaps) = horizon(session, &path, &turns, &awake, &rules, preamble);
+    let (looked_at, gaps) = horizon(session, branch, &path, &turns, &awake, &rules, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path[at]).clone()).collect::<Vec<_>>();
     Snapshot {
         session: session.card.id,
@@ -147,10 +147,11 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
     (awake, asleep)
 }
 
-/// Which turns are looked at one by one: the newest until they are three times what the budget could hold, and every
-/// marked one. The others become gaps, each with its size in rough tokens.
+/// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
+/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The others become gaps, each with its size in rough tokens.
 fn horizon(
     session: &Session,
+    branch: &Branch,
     path: &[Slot],
     turns: &[Turn],
     marks: &[Mark],
@@ -162,7 +163,11 @@ fn horizon(
     let enough = u64::from(rules.budget.prompt) * 4 * 3;
     let mut sum = 0_u64;
     let mut first = turns.len();
-    while first > 0 && turns.len() - first < MOST_TURNS && (sum < enough || turns.len() - first < LEAST_TURNS) {
+    let anchor = branch.anchor.as_ref().and_then(|anchor| tree.by_key(anchor.start));
+    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.len());
+    let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
+    let looked = |first: usize| turns.len() - first;
+    while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
         first -= 1;
         sum += bytes(&turns[first]);
     }

@@ -24,11 +24,15 @@ use std::time::Duration;
 const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
-/// The setup for a configuration.
+/// The setup for a configuration, or for the offline tour.
 ///
 /// # Errors
 /// When the store cannot be opened.
-pub fn setup(config: &Config) -> Result<Setup, Failure> {
+pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
+    if demo { tour(config) } else { plain(config) }
+}
+
+fn plain(config: &Config) -> Result<Setup, Failure> {
     llm::init();
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })?;
     let counter = Arc::new(Tokenizers::new());
@@ -71,11 +75,8 @@ pub fn setup(config: &Config) -> Result<Setup, Failure> {
     })
 }
 
-/// The setup of the offline tour: a bundled conversation in a store that is deleted at the end.
-///
-/// # Errors
-/// When no temporary store can be made.
-pub fn demo(config: &Config) -> Result<Setup, Failure> {
+/// The offline tour: a bundled conversation in a store that is deleted at the end.
+fn tour(config: &Config) -> Result<Setup, Failure> {
     let folder = std::env::temp_dir().join(format!("pleach-demo-{}", uuid::Uuid::now_v7()));
     let mut config = config.clone();
     config.paths.store = folder.join("demo.db");
@@ -83,7 +84,7 @@ pub fn demo(config: &Config) -> Result<Setup, Failure> {
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
-    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, ..setup(&config)? })
+    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, ..plain(&config)? })
 }
 
 const DEMO: &[u8] = include_bytes!("../../assets/demo/session.jsonl");

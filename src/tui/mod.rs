@@ -1,1 +1,259 @@
 //! The workbench: a pure model, its update, its views, and the terminal beneath.
+//! Not for: anything that the engine does; it is talked to through `engine::api` only.
+
+mod input;
+pub mod model;
+pub mod msg;
+mod start;
+mod system;
+mod terminal;
+pub mod text;
+pub mod theme;
+pub mod update;
+pub mod view;
+
+use crate::config::keymap::Keymap;
+use crate::engine::api::{Door, Events};
+use model::{Facts, Model};
+use msg::{Cmd, Msg};
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use terminal::Screen;
+use theme::Theme;
+use view::cache::Cache;
+
+/// The shortest time from frame to frame.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// What the workbench is started with.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
+pub struct Setup {
+    /// The key table (problems in it are said on the screen).
+    pub keymap: Keymap,
+    /// The theme: `dark`, `light` or `none` (for `NO_COLOR`).
+    pub theme: String,
+    /// Only ASCII signs.
+    pub ascii: bool,
+    /// The session to open; the last used when none.
+    pub session: Option<String>,
+    /// The branch to stand on; the last used when none.
+    pub branch: Option<String>,
+    /// Nothing was set up before: the first screen says what was looked for.
+    pub first_start: bool,
+    /// The offline tour.
+    pub demo: bool,
+    /// The policies there are, by name.
+    pub policies: Vec<String>,
+    /// Take the mouse at the start.
+    pub mouse: bool,
+    /// Sentences to say at the start (a setting that could not be used, …).
+    pub notices: Vec<String>,
+}
+
+/// How the workbench ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// The person quit.
+    Quit,
+    /// A signal asked for it; its number.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The exit code of the program.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Quit => 0,
+            Self::Signal(number) => u8::try_from(128 + number).unwrap_or(1),
+        }
+    }
+}
+
+/// The workbench cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// There is no terminal.
+    #[error("the workbench needs a terminal; use `pleach ask` and the other commands where there is none")]
+    NoTerminal,
+    /// The terminal failed.
+    #[error("the terminal failed: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Runs the workbench until the person quits or a signal ends it. The terminal is given back on every way out.
+pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, TuiError> {
+    if !io::IsTerminal::is_terminal(&io::stdin()) || !io::IsTerminal::is_terminal(&io::stdout()) {
+        return Err(TuiError::NoTerminal);
+    }
+    terminal::guard_panics();
+    let _back = GiveBack;
+    let (to, from) = channel();
+    system::watch(to.clone())?;
+    let screen = Screen::enter()?;
+    input::read(to.clone())?;
+    forward(events, to)?;
+    let mut bench = Bench::new(door, screen, &setup);
+    bench.start(setup)?;
+    bench.turn(&from)
+}
+
+/// Gives the terminal back when the workbench is left by whatever way.
+struct GiveBack;
+
+impl Drop for GiveBack {
+    fn drop(&mut self) {
+        terminal::switch_off();
+    }
+}
+
+fn forward(events: Events, to: Sender<Msg>) -> io::Result<()> {
+    thread::Builder::new().name("events".to_owned()).spawn(move || {
+        for event in events {
+            if to.send(Msg::Engine(Box::new(event))).is_err() {
+                return;
+            }
+        }
+        let _ = to.send(Msg::EngineGone);
+    })?;
+    Ok(())
+}
+
+struct Bench {
+    door: Box<dyn Door>,
+    screen: Screen,
+    model: Model,
+    cache: Cache,
+    theme: Theme,
+    began: Instant,
+    ended: Option<i32>,
+}
+
+impl Bench {
+    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup) -> Self {
+        let facts = Facts {
+            offset: jiff::Zoned::now().offset().seconds(),
+            first_start: setup.first_start,
+            demo: setup.demo,
+            policies: setup.policies.clone(),
+            mouse: setup.mouse,
+        };
+        let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
+        let theme = Theme::built_in(&setup.theme, setup.ascii);
+        Self { door, screen, model, cache: Cache::default(), theme, began: Instant::now(), ended: None }
+    }
+
+    fn start(&mut self, setup: Setup) -> io::Result<()> {
+        for notice in setup.notices {
+            self.model.status.say(model::status::Weight::Trouble, notice, 0);
+        }
+        terminal::mouse(setup.mouse)?;
+        let cmds = update::start(&mut self.model, setup.session, setup.branch);
+        self.perform(cmds)
+    }
+
+    /// Draws, waits for something to happen, takes everything in that is there, and draws again.
+    fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
+        loop {
+            self.draw()?;
+            let drawn = Instant::now();
+            let Some(first) = self.wait(from) else { return Ok(Exit::Quit) };
+            self.take(first)?;
+            self.drain(from)?;
+            while let Some(rest) = FRAME.checked_sub(drawn.elapsed()).filter(|_| !self.model.quit) {
+                match from.recv_timeout(rest) {
+                    Ok(msg) => self.take(msg)?,
+                    Err(_) => break,
+                }
+            }
+            self.drain(from)?;
+            if self.model.quit {
+                return Ok(self.ended.map_or(Exit::Quit, Exit::Signal));
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The next message; a tick when the model wants one, for ever nothing otherwise.
+    fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
+        let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
+        let rest = Duration::from_millis(wake.saturating_sub(self.now()));
+        match from.recv_timeout(rest) {
+            Ok(msg) => Some(msg),
+            Err(RecvTimeoutError::Timeout) => Some(Msg::Tick(self.now())),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    fn drain(&mut self, from: &Receiver<Msg>) -> io::Result<()> {
+        while let Ok(msg) = from.try_recv() {
+            self.take(msg)?;
+        }
+        let tick = Msg::Tick(self.now());
+        self.take(tick)
+    }
+
+    fn take(&mut self, msg: Msg) -> io::Result<()> {
+        self.model.now = self.now();
+        #[cfg(debug_assertions)]
+        rehearse(&msg);
+        match &msg {
+            // Without an engine there is nothing to go on with; the hook gives the terminal back and says why.
+            Msg::EngineGone => panic!("the engine stopped: {}", terminal::last_panic()),
+            Msg::Signal(number) => self.ended = Some(*number),
+            Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
+            _ => {}
+        }
+        let cmds = update::update(&mut self.model, msg);
+        self.perform(cmds)
+    }
+
+    fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
+        for cmd in cmds {
+            match cmd {
+                Cmd::Send(ticket, request) => self.door.send(ticket, request),
+                Cmd::Copy(text) => {
+                    let how = terminal::copy(&text);
+                    let more = update::update(&mut self.model, Msg::Copied(how));
+                    self.perform(more)?;
+                }
+                Cmd::Redraw => {
+                    self.model.bodies.retry();
+                    self.screen.clear()?;
+                }
+                Cmd::Mouse(on) => terminal::mouse(on)?,
+                Cmd::Suspend => {
+                    system::suspend()?;
+                    let (width, height) = crossterm::terminal::size()?;
+                    self.screen.resize(width, height)?;
+                    self.model.size = (width, height);
+                    self.screen.clear()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
+        let mut wanted = Vec::new();
+        self.screen.draw(|buf| wanted = view::frame(model, cache, theme, buf))?;
+        let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
+        self.perform(cmds)
+    }
+}
+
+/// Lets a test see that the terminal is given back after a panic.
+#[cfg(debug_assertions)]
+fn rehearse(msg: &Msg) {
+    let f9 = matches!(msg, Msg::Key(chord) if chord.key == crate::config::keymap::Key::F(9));
+    if f9 && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "update") {
+        panic!("rehearsed in the update");
+    }
+}

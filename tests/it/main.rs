@@ -1,7 +1,18 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
+mod cli;
+mod cli_bad;
+mod cli_exchange;
+mod cli_many;
+mod crash;
 mod engine_histories;
 mod engine_turns;
+mod foreign;
+mod laws;
+#[cfg(unix)]
+mod pty;
+mod scenarios;
+mod screens;
 mod support;
 mod wire;

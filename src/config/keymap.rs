@@ -1,0 +1,528 @@
+//! Keys as data: chords, the one table of actions, and the key table read from TOML (the built-in one, then the person's).
+//! Not for: what an action does (the workbench) or reading key events from a terminal.
+
+use serde::Deserialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// The key table that is built in.
+pub const DEFAULT: &str = include_str!("../../config/keymap.toml");
+
+/// A key without its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Key {
+    /// A character.
+    Char(char),
+    /// A function key.
+    F(u8),
+    /// Return.
+    Enter,
+    /// Tabulator.
+    Tab,
+    /// Shift and tabulator.
+    BackTab,
+    /// Escape.
+    Esc,
+    /// Deletes to the left.
+    Backspace,
+    /// Deletes to the right.
+    Delete,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow left.
+    Left,
+    /// Arrow right.
+    Right,
+    /// To the start.
+    Home,
+    /// To the end.
+    End,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+}
+
+const NAMED: [(&str, Key); 15] = [
+    ("enter", Key::Enter),
+    ("tab", Key::Tab),
+    ("backtab", Key::BackTab),
+    ("esc", Key::Esc),
+    ("backspace", Key::Backspace),
+    ("delete", Key::Delete),
+    ("up", Key::Up),
+    ("down", Key::Down),
+    ("left", Key::Left),
+    ("right", Key::Right),
+    ("home", Key::Home),
+    ("end", Key::End),
+    ("pageup", Key::PageUp),
+    ("pagedown", Key::PageDown),
+    ("space", Key::Char(' ')),
+];
+
+/// A key with its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Chord {
+    /// The key.
+    pub key: Key,
+    /// Control.
+    pub ctrl: bool,
+    /// Alt or Meta.
+    pub alt: bool,
+    /// Shift; never set for characters, whose case says it.
+    pub shift: bool,
+}
+
+impl Chord {
+    /// A key alone.
+    #[must_use]
+    pub fn plain(key: Key) -> Self {
+        Self { key, ctrl: false, alt: false, shift: false }
+    }
+
+    /// The character that typing this would put into a text.
+    #[must_use]
+    pub fn typed(&self) -> Option<char> {
+        match self.key {
+            Key::Char(c) if !self.ctrl && !self.alt => Some(c),
+            _ => None,
+        }
+    }
+
+    /// These four send the same bytes as other keys on most terminals.
+    fn twin(&self) -> Option<&'static str> {
+        let twins = [('m', "Enter"), ('i', "Tab"), ('h', "Backspace"), ('[', "Esc")];
+        let found = twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c));
+        found.map(|(_, name)| name)
+    }
+}
+
+impl FromStr for Chord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut chord = Self::plain(Key::Esc);
+        let mut rest = text;
+        loop {
+            let lower = rest.to_ascii_lowercase();
+            if lower.len() > 5 && lower.starts_with("ctrl-") {
+                chord.ctrl = true;
+                rest = &rest[5..];
+            } else if lower.len() > 4 && lower.starts_with("alt-") {
+                chord.alt = true;
+                rest = &rest[4..];
+            } else if lower.len() > 6 && lower.starts_with("shift-") {
+                chord.shift = true;
+                rest = &rest[6..];
+            } else {
+                break;
+            }
+        }
+        chord.key = key_from(rest).ok_or_else(|| format!("{text:?} is no key"))?;
+        if chord.shift && chord.key == Key::Tab {
+            chord.key = Key::BackTab;
+        }
+        if matches!(chord.key, Key::Char(_) | Key::BackTab) {
+            chord.shift = false;
+        }
+        Ok(chord)
+    }
+}
+
+fn key_from(text: &str) -> Option<Key> {
+    let mut chars = text.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        return Some(Key::Char(c));
+    }
+    let lower = text.to_ascii_lowercase();
+    if let Some((_, key)) = NAMED.iter().find(|(name, _)| *name == lower) {
+        return Some(*key);
+    }
+    let number: u8 = lower.strip_prefix('f')?.parse().ok()?;
+    (1..=12).contains(&number).then_some(Key::F(number))
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        for (on, name) in [(self.ctrl, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")] {
+            if on {
+                out.push_str(name);
+            }
+        }
+        match self.key {
+            Key::Char(' ') => out.push_str("Space"),
+            Key::Char(c) if self.ctrl || self.alt => out.extend(c.to_uppercase()),
+            Key::Char(c) => out.push(c),
+            Key::F(n) => out.extend(["F".to_owned(), n.to_string()]),
+            Key::BackTab => out.push_str("Shift+Tab"),
+            Key::PageUp => out.push_str("PgUp"),
+            Key::PageDown => out.push_str("PgDn"),
+            Key::Up => out.push('↑'),
+            Key::Down => out.push('↓'),
+            Key::Left => out.push('←'),
+            Key::Right => out.push('→'),
+            key => {
+                let name = NAMED.iter().find(|(_, named)| *named == key).map_or("", |(name, _)| name);
+                let mut chars = name.chars();
+                out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+                out.push_str(chars.as_str());
+            }
+        }
+        f.pad(&out)
+    }
+}
+
+/// Where the focus must be for a binding to count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// Everywhere.
+    Always,
+    /// In the composer.
+    Composer,
+    /// In any panel or full-screen list.
+    Panel,
+    /// In the conversation.
+    Conversation,
+    /// In the branch tree.
+    Branches,
+    /// In the list of tool calls.
+    Tools,
+    /// In the context overlay.
+    Overlay,
+    /// In a list that is filtered by typing.
+    Picker,
+    /// In a text editor other than the composer.
+    Editor,
+}
+
+impl When {
+    /// Its name in the key table.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Always => "everywhere",
+            Self::Composer => "composer",
+            Self::Panel => "panels and lists",
+            Self::Conversation => "conversation",
+            Self::Branches => "branches",
+            Self::Tools => "tools",
+            Self::Overlay => "context overlay",
+            Self::Picker => "pickers",
+            Self::Editor => "editors",
+        }
+    }
+
+    /// All of them, in the order of the help.
+    pub const ALL: [Self; 9] = [
+        Self::Always,
+        Self::Composer,
+        Self::Panel,
+        Self::Conversation,
+        Self::Branches,
+        Self::Overlay,
+        Self::Tools,
+        Self::Picker,
+        Self::Editor,
+    ];
+}
+
+macro_rules! actions {
+    ($($variant:ident $name:literal $sentence:literal),* $(,)?) => {
+        /// What a key can do.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Action {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Action {
+            /// All of them, in the order of the palette.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name in the key table.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it does, in one sentence.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+actions! {
+    Send "send" "Send the message: exactly the plan that is shown.",
+    Newline "newline" "Start a new line in the message.",
+    ExpandPaste "expand-paste" "Open a folded paste in the message, or fold it again.",
+    HistoryUp "history-up" "Move up; on the first line, the message sent before.",
+    HistoryDown "history-down" "Move down; on the last line, the message sent after.",
+    Complete "complete" "Complete the command, or go to the next pane.",
+    CycleMode "cycle-mode" "Cycle the context mode: Off, Light, Heavy.",
+    Context "context" "Open what the next call will hold, and why.",
+    Traces "traces" "Open the tool calls of this session.",
+    Branches "branches" "Go to the branches.",
+    Palette "palette" "Find any action by its words.",
+    Sessions "sessions" "Open, make, rename or delete a session, or search all of them.",
+    Models "models" "Choose the model that is asked.",
+    Help "help" "Show all keys.",
+    NextPane "next-pane" "Go to the next pane.",
+    PrevPane "prev-pane" "Go to the pane before.",
+    Leave "leave" "Leave what is open, then stop the answer that is coming.",
+    Interrupt "interrupt" "Stop the answer that is coming on this branch; what came is kept.",
+    Clear "clear" "Clear the message; twice to quit.",
+    Quit "quit" "Quit.",
+    QuitIfEmpty "quit-if-empty" "Quit when nothing is typed.",
+    Redraw "redraw" "Draw the whole screen again.",
+    Suspend "suspend" "Put the program into the background of the shell.",
+    ToggleMouse "toggle-mouse" "Let the mouse wheel scroll here, or leave the mouse to the terminal.",
+    ScrollUp "scroll-up" "Scroll a page up.",
+    ScrollDown "scroll-down" "Scroll a page down.",
+    Up "up" "Move up.",
+    Down "down" "Move down.",
+    Top "top" "Go to the start.",
+    Bottom "bottom" "Go to the end.",
+    Open "open" "Open or fold what is selected, or stand on the branch.",
+    Pin "pin" "Pin it, or take the pin off: pinned items go with every call.",
+    Lease "lease" "Lease it: a pin that ends by itself after some turns.",
+    Exclude "exclude" "Leave it out until taken back, or take it back.",
+    ExcludeOnce "exclude-once" "Leave it out of this call only.",
+    IncludeOnce "include-once" "Put it into this call only.",
+    Fork "fork" "Fork a branch here.",
+    Edit "edit" "Edit your message: a new version beside the old one.",
+    Regenerate "regenerate" "Ask for another answer beside this one.",
+    Continue "continue" "Go on where the answer was cut.",
+    Reply "reply" "Reply to it: the next message quotes it.",
+    NextSibling "next-sibling" "Show the next version.",
+    PrevSibling "prev-sibling" "Show the version before.",
+    Copy "copy" "Copy it.",
+    Filter "filter" "Filter the list.",
+    BudgetUp "budget-up" "Raise the prompt budget.",
+    BudgetDown "budget-down" "Lower the prompt budget.",
+    RawRequest "raw-request" "Show the exact request that would be sent.",
+    DetailDown "detail-down" "Scroll the text beside the list down.",
+    DetailUp "detail-up" "Scroll the text beside the list up.",
+    Undo "undo" "Undo the last change of the session.",
+    Redo "redo" "Do the undone change again.",
+    NewSession "new-session" "Make a new session.",
+    RenameSession "rename-session" "Rename this session.",
+    Rename "rename" "Rename the selected branch or session.",
+    Archive "archive" "Put the branch away, or take it back.",
+    ShowArchived "show-archived" "Show or hide the branches that were put away.",
+    Delete "delete" "Delete the selected session.",
+    New "new" "Make a new one in this list.",
+    ShowState "show-state" "Show and edit the state block of this branch.",
+    RebuildState "rebuild-state" "Rebuild the state from the messages in the window.",
+    Trust "trust-folder" "Trust this folder, so that the model may read in it; or stop trusting it.",
+    UseOffline "use-offline" "Use the built-in offline model on this branch.",
+    Doctor "doctor" "Look for model servers and report.",
+    Save "save" "Save what was edited.",
+}
+
+impl Action {
+    /// Finds an action by its name in the key table.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
+
+/// One line of the key table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Binding {
+    /// The key.
+    pub on: Chord,
+    /// What it does.
+    pub run: Action,
+    /// Where it counts.
+    pub when: When,
+}
+
+/// The key table, with what was wrong in it.
+#[derive(Clone, Debug, Default)]
+pub struct Keymap {
+    bindings: Vec<Binding>,
+    problems: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    bind: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    on: String,
+    run: String,
+    when: When,
+    #[serde(default)]
+    #[allow(dead_code, reason = "a note for whoever reads the file; the action's own sentence is shown")]
+    desc: String,
+}
+
+impl Keymap {
+    /// The built-in table.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::load(None)
+    }
+
+    /// The built-in table with the person's own over it. Never fails: what cannot be used is left out and said in
+    /// [`Keymap::problems`]. In the person's file `run = "none"` frees a key.
+    #[must_use]
+    pub fn load(own: Option<&str>) -> Self {
+        let mut map = Self::default();
+        map.read(DEFAULT, "the built-in key table", false);
+        if let Some(text) = own {
+            map.read(text, "your keymap.toml", true);
+        }
+        map
+    }
+
+    /// Sentences about bindings that were left out or that hide one another.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// All bindings.
+    #[must_use]
+    pub fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+
+    /// What a chord does, in the first of `places` that binds it.
+    #[must_use]
+    pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
+        let in_place = |place: &When| self.bindings.iter().find(|b| b.on == on && b.when == *place);
+        places.iter().find_map(in_place).map(|binding| binding.run)
+    }
+
+    /// The key of an action, as people read it; the first of several.
+    #[must_use]
+    pub fn key_of(&self, action: Action) -> Option<String> {
+        self.bindings.iter().find(|b| b.run == action).map(|b| b.on.to_string())
+    }
+
+    /// The key of an action by its name, or the name itself where it has no key.
+    #[must_use]
+    pub fn key_named(&self, name: &str) -> String {
+        Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())
+    }
+
+    fn read(&mut self, text: &str, source: &str, over: bool) {
+        let file: File = match toml::from_str(text) {
+            Ok(file) => file,
+            Err(why) => {
+                self.problems.push(format!("{source} was not used: {}", why.to_string().trim_end()));
+                return;
+            }
+        };
+        let mut fresh: Vec<Binding> = Vec::new();
+        for entry in file.bind {
+            match self.entry(&entry, source, over) {
+                Ok(Some(binding)) => self.add(binding, &mut fresh, source),
+                Ok(None) => {}
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        self.bindings.splice(0..0, fresh);
+    }
+
+    fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
+        let on: Chord = entry.on.parse().map_err(|why| format!("{source}: {why}; the line was left out."))?;
+        if let Some(twin) = on.twin() {
+            return Err(format!("{source}: {on} cannot be bound, terminals send it as {twin}."));
+        }
+        if over {
+            self.bindings.retain(|b| !(b.on == on && b.when == entry.when));
+        }
+        if entry.run == "none" {
+            return Ok(None);
+        }
+        let unknown = || format!("{source}: there is no action {:?}; {on} was left out.", entry.run);
+        let run = Action::from_name(&entry.run).ok_or_else(unknown)?;
+        Ok(Some(Binding { on, run, when: entry.when }))
+    }
+
+    fn add(&mut self, binding: Binding, fresh: &mut Vec<Binding>, source: &str) {
+        let clash = |b: &&Binding| {
+            b.on == binding.on
+                && b.run != binding.run
+                && (b.when == binding.when || b.when == When::Always || binding.when == When::Always)
+        };
+        if let Some(other) = fresh.iter().chain(&self.bindings).find(clash) {
+            self.problems.push(format!(
+                "{source}: {} is both {} ({}) and {} ({}); the second was left out.",
+                binding.on,
+                other.run.name(),
+                other.when.title(),
+                binding.run.name(),
+                binding.when.title(),
+            ));
+            return;
+        }
+        fresh.push(binding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_table_is_clean() {
+        let map = Keymap::built_in();
+        assert_eq!(map.problems(), &[] as &[String]);
+        assert!(map.bindings().len() > 60);
+        assert_eq!(map.key_of(Action::CycleMode).as_deref(), Some("Ctrl+F"));
+        assert_eq!(map.key_named("no-such-thing"), "no-such-thing");
+    }
+
+    #[test]
+    fn conflicts_and_twins_are_said() {
+        let map = Keymap::load(Some(
+            "[[bind]]\non = \"ctrl-m\"\nrun = \"send\"\nwhen = \"composer\"\n\
+             [[bind]]\non = \"f9\"\nrun = \"pin\"\nwhen = \"panel\"\n\
+             [[bind]]\non = \"f9\"\nrun = \"help\"\nwhen = \"always\"\n\
+             [[bind]]\non = \"f8\"\nrun = \"fly\"\nwhen = \"always\"\n",
+        ));
+        assert_eq!(map.problems().len(), 3, "{:?}", map.problems());
+        assert!(map.problems()[0].contains("Enter"));
+        assert!(map.problems()[1].contains("both pin"));
+        assert!(map.problems()[2].contains("fly"));
+    }
+
+    #[test]
+    fn a_persons_table_stands_over_the_built_in_one() {
+        let own = "[[bind]]\non = \"p\"\nrun = \"exclude\"\nwhen = \"overlay\"\n\
+                   [[bind]]\non = \"alt-c\"\nrun = \"none\"\nwhen = \"always\"\n";
+        let map = Keymap::load(Some(own));
+        let p = Chord::plain(Key::Char('p'));
+        assert_eq!(map.find(p, &[When::Overlay, When::Panel]), Some(Action::Exclude));
+        assert_eq!(map.find(p, &[When::Conversation, When::Panel]), Some(Action::Pin));
+        assert_eq!(map.find("alt-c".parse().unwrap(), &[When::Always]), None);
+        let broken = Keymap::load(Some("[[bind]\non = 3"));
+        assert!(broken.problems()[0].contains("line 1"), "{:?}", broken.problems());
+        assert!(broken.bindings().len() > 60);
+    }
+
+    #[test]
+    fn chords_read_and_show() {
+        for (text, shown) in [("ctrl-f", "Ctrl+F"), ("shift-tab", "Shift+Tab"), ("G", "G"), ("f12", "F12")] {
+            assert_eq!(text.parse::<Chord>().unwrap().to_string(), shown);
+        }
+        assert!("f13".parse::<Chord>().is_err());
+        assert!("ctrl-".parse::<Chord>().is_err());
+    }
+}

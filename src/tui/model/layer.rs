@@ -1,0 +1,189 @@
+//! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors.
+//! Not for: the overlay's own rows (`overlay`) or lists (`picker`).
+
+use super::composer::Draft;
+use super::overlay::Overlay;
+use super::picker::Picker;
+use super::{Action, When};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, SessionId};
+use crate::domain::mark::Atom;
+use std::fmt;
+use std::sync::Arc;
+use tui_textarea::TextArea;
+
+/// One line of a doctor's report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// What was looked at.
+    pub subject: String,
+    /// Whether it is well.
+    pub ok: Option<bool>,
+    /// What was found.
+    pub text: String,
+    /// What to do.
+    pub todo: String,
+}
+
+/// A text to read.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// Its title.
+    pub title: String,
+    /// The text, unsanitised.
+    pub text: Arc<str>,
+    /// Shown so exactly that nothing is hidden, instead of as Markdown.
+    pub exact: bool,
+    /// Rows scrolled past.
+    pub scroll: usize,
+    /// Rows it had and rows there were room for, when last drawn.
+    pub seen: (usize, usize),
+    /// Tells texts apart for the view's cache.
+    pub key: Hash,
+}
+
+impl Reader {
+    /// A text to read.
+    #[must_use]
+    pub fn new(title: impl Into<String>, text: impl Into<Arc<str>>, exact: bool) -> Self {
+        let text = text.into();
+        let key = Hash::of(text.as_bytes());
+        Self { title: title.into(), text, exact, scroll: 0, seen: (0, 0), key }
+    }
+
+    /// Scrolls.
+    pub fn step(&mut self, by: i64) {
+        let last = self.seen.0.saturating_sub(self.seen.1);
+        let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).max(0);
+        self.scroll = usize::try_from(here).unwrap_or(0).min(last);
+    }
+}
+
+/// What a choice in a question does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Only closes the question.
+    Close,
+    /// Runs an action.
+    Run(Action),
+    /// Forks the branch and sends the draft there.
+    ForkAndSend(BranchId, Draft),
+    /// Sends the draft when the open turn has ended.
+    Wait(BranchId, Draft),
+    /// Sets the prompt budget.
+    Budget(u32),
+    /// Takes pins off.
+    Unpin(Vec<Atom>),
+    /// Opens the list of models.
+    Models,
+    /// Deletes a session for good.
+    DeleteSession(SessionId),
+    /// Trusts the folder or not.
+    Trust(bool),
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its title.
+    pub title: String,
+    /// What there is to know.
+    pub words: Vec<String>,
+    /// The choices: a key, words, what it does.
+    pub choices: Vec<(char, String, Act)>,
+    /// The selected choice.
+    pub cursor: usize,
+}
+
+/// What a typed line is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A branch's name.
+    RenameBranch(BranchId),
+    /// A session's title.
+    RenameSession(Option<SessionId>),
+    /// A new session's title.
+    NewSession,
+}
+
+/// A line to type.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// Its title.
+    pub title: String,
+    /// What was typed.
+    pub text: String,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// A text to edit.
+#[derive(Clone)]
+pub struct Editor {
+    /// Its title.
+    pub title: String,
+    /// The text.
+    pub area: TextArea<'static>,
+    /// The branch whose state it is.
+    pub branch: BranchId,
+}
+
+impl fmt::Debug for Editor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Editor").field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+/// The list of tool calls, full screen.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    /// The selected one, counted from the newest.
+    pub cursor: usize,
+    /// Rows of the detail that are scrolled past.
+    pub scroll: usize,
+}
+
+/// What lies over the chat.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    /// What the next call holds.
+    Overlay(Box<Overlay>),
+    /// A text.
+    Reader(Reader),
+    /// Tool calls.
+    Traces(Traces),
+    /// A list.
+    Picker(Picker),
+    /// A question.
+    Question(Question),
+    /// A line to type.
+    Prompt(Prompt),
+    /// A text to edit.
+    Editor(Box<Editor>),
+    /// All keys.
+    Help {
+        /// Rows scrolled past.
+        scroll: usize,
+    },
+}
+
+impl Layer {
+    /// Where keys count while this is on top.
+    #[must_use]
+    pub fn places(&self) -> Vec<When> {
+        match self {
+            Self::Overlay(overlay) if overlay.filtering => vec![When::Picker, When::Always],
+            Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
+            Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
+            Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
+            Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
+            Self::Editor(_) => vec![When::Editor, When::Always],
+        }
+    }
+
+    /// Whether it takes the whole screen.
+    #[must_use]
+    pub fn full(&self) -> bool {
+        matches!(self, Self::Overlay(_) | Self::Reader(_) | Self::Traces(_) | Self::Editor(_) | Self::Help { .. })
+    }
+}

@@ -1,0 +1,202 @@
+//! What the workbench knows: plain data and what was worked out from it. One file a part of the screen.
+//! Not for: how it changes (`update`) or looks (`view`).
+
+pub mod bodies;
+pub mod composer;
+pub mod conversation;
+pub mod layer;
+pub mod live;
+pub mod overlay;
+pub mod panel;
+pub mod picker;
+pub mod plan;
+pub mod session;
+pub mod slash;
+pub mod status;
+
+use crate::config::keymap;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Atom;
+use std::collections::HashMap;
+
+/// The key table.
+pub type Keymap = keymap::Keymap;
+/// A named action.
+pub type Action = keymap::Action;
+/// A key with its modifiers.
+pub type Chord = keymap::Chord;
+/// A key.
+pub type Key = keymap::Key;
+/// Where a binding counts.
+pub type When = keymap::When;
+
+/// Which pane has the focus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Focus {
+    /// Where the message is typed.
+    #[default]
+    Composer,
+    /// The messages.
+    Conversation,
+    /// The branch tree.
+    Branches,
+    /// The tool calls.
+    Tools,
+    /// What the next call holds.
+    Context,
+}
+
+impl Focus {
+    /// The panes in the order of the Tab key.
+    pub const RING: [Self; 5] = [Self::Composer, Self::Conversation, Self::Context, Self::Branches, Self::Tools];
+}
+
+/// What a request that is under way was for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Pending {
+    /// Opening or making a session.
+    Open,
+    /// Contents.
+    Bodies(Vec<NodeId>),
+    /// A call.
+    Ask {
+        /// On which branch.
+        branch: BranchId,
+        /// What was asked.
+        draft: composer::Draft,
+    },
+    /// A plan.
+    Replan,
+    /// The text of a plan's row, or of a message inside a row.
+    RowText(Atom),
+    /// The exact request.
+    Wire,
+    /// The list of sessions.
+    Sessions,
+    /// The list of models.
+    Models,
+    /// What servers there are.
+    Doctor,
+    /// A fork; afterwards this draft is sent on it.
+    Fork(Option<composer::Draft>),
+    /// Standing on another branch.
+    Switch,
+    /// Opens the text of a message for editing.
+    EditText(NodeId),
+    /// Copies the text of a message.
+    CopyText(NodeId),
+    /// Anything whose answer is a sentence.
+    Act,
+}
+
+/// Facts about this run of the program.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Seconds east of Greenwich, for times of day.
+    pub offset: i32,
+    /// Nothing was set up before.
+    pub first_start: bool,
+    /// The offline tour: nothing is saved.
+    pub demo: bool,
+    /// The policies there are, by name.
+    pub policies: Vec<String>,
+    /// Whether the mouse is ours.
+    pub mouse: bool,
+}
+
+/// Everything.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// Milliseconds since the program began.
+    pub now: u64,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The key table.
+    pub keys: Keymap,
+    /// About this run of the program.
+    pub facts: Facts,
+    /// The open session.
+    pub session: Option<session::Session>,
+    /// The messages on the screen.
+    pub conversation: conversation::Conversation,
+    /// Contents that were loaded.
+    pub bodies: bodies::Bodies,
+    /// Turns under way.
+    pub live: HashMap<BranchId, live::Live>,
+    /// The message being written.
+    pub composer: composer::Composer,
+    /// The plan of the next call.
+    pub plan: plan::PlanState,
+    /// The branch tree.
+    pub panel: panel::Panel,
+    /// The selected tool call, counted from the newest.
+    pub tool: usize,
+    /// The selected line of the context panel.
+    pub context_row: usize,
+    /// What lies over the chat, topmost last.
+    pub layers: Vec<layer::Layer>,
+    /// The pane with the focus.
+    pub focus: Focus,
+    /// Sentences for the person.
+    pub status: status::Status,
+    /// What the doctor found, for the empty screen.
+    pub findings: Vec<layer::Found>,
+    /// Requests under way.
+    pub pending: HashMap<u64, Pending>,
+    /// The last ticket given.
+    pub tickets: u64,
+    /// When Esc was last pressed with nothing to leave.
+    pub esc_at: Option<u64>,
+    /// When Ctrl+C was last pressed with nothing to clear.
+    pub clear_at: Option<u64>,
+    /// Messages to send when the open turn of a branch has ended.
+    pub waiting: HashMap<BranchId, composer::Draft>,
+    /// The loop ends.
+    pub quit: bool,
+}
+
+impl Model {
+    /// The branch stood on.
+    #[must_use]
+    pub fn branch(&self) -> Option<&crate::domain::branch::Branch> {
+        self.session.as_ref().and_then(session::Session::branch)
+    }
+
+    /// The open turn of the branch stood on.
+    #[must_use]
+    pub fn live_here(&self) -> Option<&live::Live> {
+        self.branch().and_then(|branch| self.live.get(&branch.id))
+    }
+
+    /// When something will have to happen by itself, if anything.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<u64> {
+        let ticking = self.live_here().map(|live| live.next_second(self.now));
+        [self.plan.due, self.status.until(), ticking].into_iter().flatten().min()
+    }
+
+    /// Works out again what hangs on the tree, the branch or its marks.
+    pub fn refresh(&mut self) {
+        let Some(session) = &self.session else { return };
+        self.panel.rebuild(session);
+        let from = self.conversation.rebuild(session);
+        if let Some(live) = self.live.get_mut(&session.current) {
+            live.settle(session, &self.conversation.path, from);
+        }
+    }
+
+    /// Where keys count, most particular first.
+    #[must_use]
+    pub fn places(&self) -> Vec<When> {
+        if let Some(layer) = self.layers.last() {
+            return layer.places();
+        }
+        match self.focus {
+            Focus::Composer => vec![When::Composer, When::Always],
+            Focus::Conversation => vec![When::Conversation, When::Panel, When::Always],
+            Focus::Branches => vec![When::Branches, When::Panel, When::Always],
+            Focus::Tools => vec![When::Tools, When::Panel, When::Always],
+            Focus::Context => vec![When::Overlay, When::Panel, When::Always],
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The plan of the next call as it is shown, and when it must be solved again.
+//! Not for: solving (the engine does) or the overlay's rows (`overlay`).
+
+use super::composer::Draft;
+use crate::domain::hash::Hash;
+use crate::domain::ids::BranchId;
+use crate::domain::plan::{Blocked, ContextPlan};
+use std::sync::Arc;
+
+/// How long typing must rest before a plan is asked for, in milliseconds.
+pub const REST: u64 = 60;
+
+/// A plan, or why there is none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Solved {
+    /// It can be sent.
+    Plan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// Digest of the body.
+        digest: Hash,
+        /// Bytes of the body.
+        bytes: u64,
+        /// Cost of the prompt in millionths of a dollar.
+        cost: Option<u64>,
+        /// Tokens of the prefix that the server may have cached.
+        same_prefix: Option<u32>,
+    },
+    /// It does not fit.
+    Blocked(Arc<Blocked>),
+}
+
+/// What is shown, and for what it was solved.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shown {
+    /// The generation that asked for it.
+    pub generation: u64,
+    /// The branch.
+    pub branch: BranchId,
+    /// The draft.
+    pub draft: Draft,
+    /// It.
+    pub solved: Solved,
+}
+
+/// The plan loop.
+#[derive(Clone, Debug, Default)]
+pub struct PlanState {
+    /// The newest generation asked for.
+    pub generation: u64,
+    /// Its branch and draft.
+    pub asked: Option<(BranchId, Draft)>,
+    /// When to ask again.
+    pub due: Option<u64>,
+    /// What is shown.
+    pub shown: Option<Shown>,
+}
+
+impl PlanState {
+    /// Something changed: ask again soon. Typing pushes it off until it rests.
+    pub fn touch(&mut self, now: u64) {
+        self.due = Some(now + REST);
+    }
+
+    /// Something was decided: ask again at once.
+    pub fn hurry(&mut self, now: u64) {
+        self.due = Some(now);
+    }
+
+    /// The plan shown for a branch.
+    #[must_use]
+    pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
+        match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
+            Solved::Plan { plan, .. } => Some(plan),
+            Solved::Blocked(_) => None,
+        }
+    }
+
+    /// Why there is no plan for a branch.
+    #[must_use]
+    pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
+        match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
+            Solved::Blocked(blocked) => Some(blocked),
+            Solved::Plan { .. } => None,
+        }
+    }
+
+    /// The id of the plan on the screen, if it is for exactly this draft and nothing has changed since.
+    #[must_use]
+    pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
+        let shown = self.shown.as_ref()?;
+        let true_yet = self.due.is_none() && shown.generation == self.generation;
+        let same = shown.branch == branch && shown.draft == *draft;
+        match &shown.solved {
+            Solved::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            Solved::Plan { .. } | Solved::Blocked(_) => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
+//! Not for: contents (`bodies`) or what is drawn (`conversation`, `panel`).
+
+use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::message::NodeHead;
+use crate::domain::mode::Mode;
+use crate::domain::model::ModelInfo;
+use crate::domain::run::RunCard;
+use crate::domain::trace::ToolTrace;
+use crate::domain::tree::Tree;
+use std::collections::{HashMap, HashSet};
+
+/// How many tool traces are kept for the list.
+const TRACES: usize = 500;
+
+/// Which model a branch asks, and by what rules.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Profile.
+    pub profile: String,
+    /// Model.
+    pub model: ModelInfo,
+    /// Mode.
+    pub mode: Mode,
+    /// Policy.
+    pub policy: String,
+    /// Layout.
+    pub layout: String,
+    /// Whether it can be called now.
+    pub ready: Result<(), Failure>,
+}
+
+/// The open session.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Title, dates, counts.
+    pub card: SessionCard,
+    /// All nodes.
+    pub tree: Tree,
+    /// All branches.
+    pub branches: Vec<Branch>,
+    /// The branch stood on.
+    pub current: BranchId,
+    /// Tool calls, oldest first.
+    pub traces: Vec<ToolTrace>,
+    /// The workspace folder, and whether it is trusted.
+    pub workspace: (String, bool),
+    /// Settings by branch.
+    pub settings: HashMap<BranchId, Settings>,
+    /// Branches on which something came while the person stood elsewhere.
+    pub unread: HashSet<BranchId>,
+    by_user: HashMap<NodeId, RunCard>,
+    by_answer: HashMap<NodeId, RunCard>,
+    trace_of: HashMap<NodeId, usize>,
+}
+
+impl Session {
+    /// A session from its parts.
+    #[must_use]
+    pub fn new(card: SessionCard, nodes: Vec<NodeHead>, branches: Vec<Branch>, current: BranchId) -> Self {
+        Self {
+            card,
+            tree: Tree::build(nodes),
+            branches,
+            current,
+            traces: Vec::new(),
+            workspace: (String::new(), false),
+            settings: HashMap::new(),
+            unread: HashSet::new(),
+            by_user: HashMap::new(),
+            by_answer: HashMap::new(),
+            trace_of: HashMap::new(),
+        }
+    }
+
+    /// The branch stood on.
+    #[must_use]
+    pub fn branch(&self) -> Option<&Branch> {
+        self.find(self.current)
+    }
+
+    /// A branch.
+    #[must_use]
+    pub fn find(&self, id: BranchId) -> Option<&Branch> {
+        self.branches.iter().find(|branch| branch.id == id)
+    }
+
+    /// The settings of the branch stood on.
+    #[must_use]
+    pub fn settings(&self) -> Option<&Settings> {
+        self.settings.get(&self.current)
+    }
+
+    /// Takes a branch in, new or changed.
+    pub fn put_branch(&mut self, branch: Branch) {
+        match self.branches.iter_mut().find(|known| known.id == branch.id) {
+            Some(known) => *known = branch,
+            None => self.branches.push(branch),
+        }
+    }
+
+    /// Takes a call in, new or changed.
+    pub fn put_run(&mut self, card: RunCard) {
+        if let Some(answer) = card.answer {
+            self.by_answer.insert(answer, card.clone());
+        }
+        if let Some(user) = card.user {
+            let older = self.by_user.get(&user).is_none_or(|known| known.id == card.id || known.at <= card.at);
+            if older && card.round <= 1 || !self.by_user.contains_key(&user) {
+                self.by_user.insert(user, card);
+            }
+        }
+    }
+
+    /// Takes a tool call in, new or changed.
+    pub fn put_trace(&mut self, trace: ToolTrace) {
+        let same = |known: &ToolTrace| known.run == trace.run && known.call_id == trace.call_id;
+        let at = if let Some(at) = self.traces.iter().rposition(same) {
+            self.traces[at] = trace;
+            at
+        } else {
+            self.make_room();
+            self.traces.push(trace);
+            self.traces.len() - 1
+        };
+        if let Some(node) = self.traces[at].node {
+            self.trace_of.insert(node, at);
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.traces.len() >= TRACES * 2 {
+            self.traces.drain(..TRACES);
+            let nodes = self.traces.iter().enumerate().filter_map(|(at, trace)| trace.node.map(|node| (node, at)));
+            self.trace_of = nodes.collect();
+        }
+    }
+
+    /// The call that a user message led to (its first round, the newest).
+    #[must_use]
+    pub fn run_of_user(&self, node: NodeId) -> Option<&RunCard> {
+        self.by_user.get(&node)
+    }
+
+    /// The call that brought an answer.
+    #[must_use]
+    pub fn run_of_answer(&self, node: NodeId) -> Option<&RunCard> {
+        self.by_answer.get(&node)
+    }
+
+    /// The trace of a tool result.
+    #[must_use]
+    pub fn trace_of(&self, node: NodeId) -> Option<&ToolTrace> {
+        self.trace_of.get(&node).and_then(|at| self.traces.get(*at))
+    }
+}

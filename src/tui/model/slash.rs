@@ -1,0 +1,89 @@
+//! Commands typed after a slash: a few with words behind them, and every action by its name.
+//! Not for: carrying them out (`update`).
+
+use super::{Action, picker};
+
+/// A command with words behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Worded {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub words: &'static str,
+    /// What it does.
+    pub sentence: &'static str,
+}
+
+/// The commands with words.
+pub const WORDED: &[Worded] = &[
+    Worded { name: "mode", words: "off|light|heavy", sentence: "Set the context mode of this branch." },
+    Worded { name: "model", words: "NAME", sentence: "Ask this model on this branch; without a name, choose one." },
+    Worded { name: "profile", words: "NAME", sentence: "Ask the server of this profile on this branch." },
+    Worded { name: "budget", words: "N", sentence: "Cap the whole prompt at N tokens; 0 takes the cap off." },
+    Worded { name: "window", words: "N", sentence: "Keep the last N turns, for policies that count turns; 0 is all." },
+    Worded { name: "policy", words: "NAME", sentence: "Choose by which rules the context is made." },
+    Worded { name: "layout", words: "classic|cache_friendly", sentence: "Choose the order of the sections." },
+    Worded { name: "rename", words: "NAME", sentence: "Rename this branch." },
+    Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
+    Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },
+    Worded { name: "new", words: "TITLE", sentence: "Make a new session and open it." },
+    Worded {
+        name: "personality",
+        words: "TEXT",
+        sentence: "How the model should be, on this branch; empty takes it off.",
+    },
+    Worded { name: "note", words: "TEXT", sentence: "Pin a note of your own: it goes with every call." },
+    Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
+    Worded { name: "state", words: "", sentence: "Show and edit the state block." },
+];
+
+/// What was typed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Typed<'a> {
+    /// A command with its words.
+    Worded(&'static str, &'a str),
+    /// An action.
+    Action(Action),
+    /// Neither.
+    Unknown(&'a str),
+}
+
+/// Reads a line that begins with a slash.
+#[must_use]
+pub fn read(line: &str) -> Typed<'_> {
+    let line = line.trim_start_matches('/').trim();
+    let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if let Some(command) = WORDED.iter().find(|command| command.name == name) {
+        return Typed::Worded(command.name, words.trim());
+    }
+    Action::from_name(name).map_or(Typed::Unknown(name), Typed::Action)
+}
+
+/// What the line may become: name, words, sentence.
+#[must_use]
+pub fn completions(line: &str) -> Vec<Worded> {
+    let Some(start) = line.strip_prefix('/').filter(|start| !start.contains(char::is_whitespace)) else {
+        return Vec::new();
+    };
+    let actions = Action::ALL.iter().map(|a| Worded { name: a.name(), words: "", sentence: a.sentence() });
+    let mut all: Vec<Worded> = WORDED.iter().copied().chain(actions).collect();
+    all.retain(|command| picker::matches(command.name, start));
+    all.sort_by_key(|command| (!command.name.starts_with(start), command.name.len()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_completes() {
+        assert_eq!(read("/budget 8000"), Typed::Worded("budget", "8000"));
+        assert_eq!(read("/quit"), Typed::Action(Action::Quit));
+        assert_eq!(read("/fly me"), Typed::Unknown("fly"));
+        assert_eq!(completions("/bud")[0].name, "budget");
+        assert_eq!(completions("/q")[0].name, "quit");
+        assert!(completions("/budget 1").is_empty());
+        assert!(completions("/").len() > Action::ALL.len());
+    }
+}

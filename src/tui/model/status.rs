@@ -1,0 +1,84 @@
+//! Sentences for the person: notices that pass, alarms that stay until Esc.
+//! Not for: questions (`layer`).
+
+use std::collections::VecDeque;
+
+/// How much a sentence matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weight {
+    /// It passes by itself.
+    Notice,
+    /// Something failed; it stays a while longer.
+    Trouble,
+    /// It stays until a person puts it away.
+    Alarm,
+}
+
+/// One sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Said {
+    /// The sentence, unsanitised.
+    pub text: String,
+    /// How much it matters.
+    pub weight: Weight,
+    /// When it goes, if by itself.
+    pub until: Option<u64>,
+}
+
+/// All sentences waiting, newest last; the last is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    said: VecDeque<Said>,
+}
+
+impl Status {
+    /// Says something.
+    pub fn say(&mut self, weight: Weight, text: impl Into<String>, now: u64) {
+        let text = text.into();
+        if text.trim().is_empty() {
+            return;
+        }
+        let rest = match weight {
+            Weight::Notice => Some(6_000),
+            Weight::Trouble => Some(20_000),
+            Weight::Alarm => None,
+        };
+        self.said.retain(|said| said.text != text);
+        self.said.push_back(Said { text, weight, until: rest.map(|rest| now + rest) });
+        if self.said.len() > 20 {
+            self.said.pop_front();
+        }
+    }
+
+    /// What is shown: an alarm before all else, then the newest.
+    #[must_use]
+    pub fn shown(&self) -> Option<&Said> {
+        self.said.iter().rev().find(|said| said.weight == Weight::Alarm).or_else(|| self.said.back())
+    }
+
+    /// How many more there are.
+    #[must_use]
+    pub fn more(&self) -> usize {
+        self.said.len().saturating_sub(1)
+    }
+
+    /// Puts the shown one away. False when there was none.
+    pub fn dismiss(&mut self) -> bool {
+        let alarm = self.said.iter().rposition(|said| said.weight == Weight::Alarm);
+        match alarm.or_else(|| self.said.len().checked_sub(1)) {
+            Some(at) => self.said.remove(at).is_some(),
+            None => false,
+        }
+    }
+
+    /// Drops what has passed.
+    pub fn pass(&mut self, now: u64) {
+        self.said.retain(|said| said.until.is_none_or(|until| until > now));
+    }
+
+    /// When the next one goes by itself.
+    #[must_use]
+    pub fn until(&self) -> Option<u64> {
+        self.said.iter().filter_map(|said| said.until).min()
+    }
+}

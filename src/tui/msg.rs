@@ -1,0 +1,50 @@
+//! What reaches the workbench, and what it wants done.
+//! Not for: doing either.
+
+use crate::config::keymap::Chord;
+use crate::domain::ids::NodeId;
+use crate::engine::api::{Event, Request, Ticket};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Msg {
+    /// Time has passed: milliseconds since the program began.
+    Tick(u64),
+    /// A key.
+    Key(Chord),
+    /// A paste.
+    Paste(String),
+    /// The terminal's new size.
+    Resize(u16, u16),
+    /// The mouse wheel, in rows.
+    Wheel(i64),
+    /// From the engine.
+    Engine(Box<Event>),
+    /// The engine's thread ended by itself: nothing works any more.
+    EngineGone,
+    /// The frame that was drawn lacks these contents.
+    Wanted(Vec<NodeId>),
+    /// A text was copied, and how.
+    Copied(String),
+    /// The program was asked from outside to end, by this signal.
+    Signal(i32),
+    /// The shell brought the program back.
+    Resumed,
+    /// The shell asks the program to stop for a while.
+    Suspend,
+}
+
+/// Something to be done outside.
+#[derive(Debug)]
+pub enum Cmd {
+    /// Hand a request to the engine.
+    Send(Ticket, Request),
+    /// Copy a text.
+    Copy(String),
+    /// Draw everything again.
+    Redraw,
+    /// Go into the shell's background.
+    Suspend,
+    /// Take the mouse, or leave it.
+    Mouse(bool),
+}

@@ -1,0 +1,210 @@
+//! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
+//! Not for: signals and job control (`system`) or what is drawn (`view`).
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use crossterm::{Command, QueueableCommand};
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::io::{self, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes that a terminal surely takes as one OSC 52.
+const CLIPBOARD: usize = 74_000;
+
+static INSIDE: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(false);
+static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
+
+/// The screen that frames are drawn to.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Pen>>,
+    area: Rect,
+}
+
+/// Collects a frame and hands it over in one write.
+struct Pen {
+    out: Stdout,
+    held: Vec<u8>,
+}
+
+impl Write for Pen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.write_all(&self.held).and_then(|()| self.out.flush());
+        self.held.clear();
+        result
+    }
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(super) fn enter() -> io::Result<Self> {
+        switch_on()?;
+        let (width, height) = crossterm::terminal::size()?;
+        let area = Rect { x: 0, y: 0, width, height };
+        let backend = CrosstermBackend::new(Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024) });
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
+        Ok(Self { terminal, area })
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (u16, u16) {
+        (self.area.width, self.area.height)
+    }
+
+    /// The terminal has another size; the next frame is drawn whole.
+    pub(super) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
+        if (width, height) != self.size() {
+            self.area = Rect { x: 0, y: 0, width, height };
+            self.terminal.resize(self.area)?;
+        }
+        Ok(())
+    }
+
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is and wait for the
+    /// answer, which the input thread takes.)
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.terminal.resize(self.area)
+    }
+
+    /// Draws a frame; terminals that can show it at once.
+    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
+        self.terminal.backend_mut().queue(EndSynchronizedUpdate)?;
+        Write::flush(self.terminal.backend_mut())
+    }
+}
+
+fn ansi(out: &mut String, command: impl Command) {
+    let _ = command.write_ansi(out);
+}
+
+/// Raw mode, the other screen, bracketed paste, distinct keys; the cursor is drawn by the text area.
+pub(super) fn switch_on() -> io::Result<()> {
+    enable_raw_mode()?;
+    INSIDE.store(true, Ordering::SeqCst);
+    let mut out = String::new();
+    ansi(&mut out, EnterAlternateScreen);
+    ansi(&mut out, EnableBracketedPaste);
+    ansi(&mut out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES));
+    ansi(&mut out, Hide);
+    if MOUSE.load(Ordering::SeqCst) {
+        ansi(&mut out, EnableMouseCapture);
+    }
+    write(&out)
+}
+
+/// Gives the terminal back. Safe to call from anywhere, as often as one likes; only the first call does something.
+pub(super) fn switch_off() {
+    if !INSIDE.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = String::new();
+    ansi(&mut out, EndSynchronizedUpdate);
+    if MOUSE.load(Ordering::SeqCst) {
+        ansi(&mut out, DisableMouseCapture);
+    }
+    ansi(&mut out, PopKeyboardEnhancementFlags);
+    ansi(&mut out, DisableBracketedPaste);
+    ansi(&mut out, LeaveAlternateScreen);
+    ansi(&mut out, Show);
+    let _ = write(&out);
+    let _ = disable_raw_mode();
+}
+
+/// Takes the mouse, or leaves it to the terminal.
+pub(super) fn mouse(on: bool) -> io::Result<()> {
+    if MOUSE.swap(on, Ordering::SeqCst) == on {
+        return Ok(());
+    }
+    let mut out = String::new();
+    if on {
+        ansi(&mut out, EnableMouseCapture);
+    } else {
+        ansi(&mut out, DisableMouseCapture);
+    }
+    write(&out)
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A panic of this thread gives the terminal back before its words are printed. A panic elsewhere must not touch the
+/// screen; whoever waits for that thread says what became of it, and the log has the words.
+pub(super) fn guard_panics() {
+    let before = std::panic::take_hook();
+    let mine = std::thread::current().id();
+    std::panic::set_hook(Box::new(move |panic| {
+        let here = std::thread::current();
+        if here.id() == mine {
+            switch_off();
+            tracing::error!("{panic}");
+        } else if INSIDE.load(Ordering::SeqCst) {
+            let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
+            tracing::error!("{words}");
+            *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = words;
+            return;
+        }
+        before(panic);
+    }));
+}
+
+/// The words of the last panic of another thread.
+pub(super) fn last_panic() -> String {
+    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Copies a text: by the terminal where it is short enough, else into a file. Says which.
+pub(super) fn copy(text: &str) -> String {
+    if text.len() <= CLIPBOARD {
+        let mut out = String::new();
+        ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
+        if write(&out).is_ok() {
+            return format!("Copied {} bytes by the terminal (OSC 52).", text.len());
+        }
+    }
+    match into_file(text) {
+        Ok(path) => format!("Too long for the terminal's clipboard; it is in {path}."),
+        Err(why) => format!("It could not be copied: {why}."),
+    }
+}
+
+fn into_file(text: &str) -> io::Result<String> {
+    let dir = std::env::temp_dir();
+    for n in 0..1_000 {
+        let path = dir.join(format!("pleach-copy-{}-{n}.txt", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes())?;
+                return Ok(path.display().to_string());
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Err(io::Error::other("no free file name"))
+}

@@ -1,0 +1,200 @@
+//! Text on its way to the screen: pieces with an ink, wrapping by grapheme width, light Markdown, numbers and times.
+//! Not for: where it is drawn (`view`). Everything here is made from sanitised text only.
+
+pub mod markdown;
+pub mod wrap;
+
+use crate::domain::safe::Safe;
+use crate::tui::theme::Ink;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// A piece of one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// What it means.
+    pub ink: Ink,
+    /// The words, sanitised.
+    pub text: String,
+}
+
+/// One line of the screen.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Line {
+    /// Its pieces from left to right.
+    pub pieces: Vec<Piece>,
+}
+
+impl Line {
+    /// An empty line.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A line of one piece; the text is sanitised here.
+    #[must_use]
+    pub fn of(ink: Ink, raw: &str) -> Self {
+        Self::new().with(ink, raw)
+    }
+
+    /// Adds a piece; the text is sanitised here.
+    #[must_use]
+    pub fn with(mut self, ink: Ink, raw: &str) -> Self {
+        self.push(ink, raw);
+        self
+    }
+
+    /// Adds a piece; the text is sanitised here.
+    pub fn push(&mut self, ink: Ink, raw: &str) {
+        self.push_safe(ink, Safe::line(raw).as_str());
+    }
+
+    /// Adds a piece of text that was sanitised before.
+    pub(crate) fn push_safe(&mut self, ink: Ink, text: &str) {
+        if !text.is_empty() {
+            self.pieces.push(Piece { ink, text: text.to_owned() });
+        }
+    }
+
+    /// Its width in columns.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.pieces.iter().map(|piece| width(&piece.text)).sum()
+    }
+
+    /// Its words without inks.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// The line with every piece in this ink.
+    #[must_use]
+    pub fn inked(mut self, ink: Ink) -> Self {
+        for piece in &mut self.pieces {
+            piece.ink = ink;
+        }
+        self
+    }
+}
+
+/// Columns that a text takes, the way it will be drawn: grapheme by grapheme.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
+}
+
+/// At most `room` columns of sanitised text, with `ellipsis` where it was cut.
+#[must_use]
+pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
+    let safe = Safe::line(raw);
+    if width(safe.as_str()) <= room {
+        return safe.as_str().to_owned();
+    }
+    let tail = if width(ellipsis) <= room { ellipsis } else { "" };
+    let mut left = room - width(tail);
+    let mut out = String::new();
+    for grapheme in safe.as_str().graphemes(true) {
+        let wide = width(grapheme);
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        out.push_str(grapheme);
+    }
+    out + tail
+}
+
+/// A number with thousands separated: `1,204`.
+#[must_use]
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Millionths of a dollar as people read them: `$0.0011`, `$1.20`.
+#[must_use]
+pub fn money(micro: u64) -> String {
+    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
+    if whole > 0 {
+        return format!("${whole}.{:02}", part / 10_000);
+    }
+    match part {
+        0 => "$0".to_owned(),
+        1..100 => "<$0.0001".to_owned(),
+        _ => format!("$0.{:04}", part / 100),
+    }
+}
+
+/// The time of day of a moment in milliseconds since 1970, `offset` seconds east of Greenwich.
+#[must_use]
+pub fn clock(ms: i64, offset: i32) -> String {
+    let seconds = ms.div_euclid(1000) + i64::from(offset);
+    let of_day = seconds.rem_euclid(86_400);
+    format!("{:02}:{:02}", of_day / 3600, of_day / 60 % 60)
+}
+
+/// The date of a moment, `2026-11-22`.
+#[must_use]
+pub fn date(ms: i64, offset: i32) -> String {
+    let days = (ms.div_euclid(1000) + i64::from(offset)).div_euclid(86_400);
+    let z = days.clamp(-700_000, 2_900_000) + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A duration as people read it: `12 ms`, `3.4 s`, `2 min`.
+#[must_use]
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        _ => format!("{} min {} s", ms / 60_000, ms / 1000 % 60),
+    }
+}
+
+/// `1 message`, `2 messages`.
+#[must_use]
+pub fn counted(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", number(n)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(number(1_204), "1,204");
+        assert_eq!(number(12), "12");
+        assert_eq!(money(1_100), "$0.0011");
+        assert_eq!(money(1_204_000), "$1.20");
+        assert_eq!(money(3), "<$0.0001");
+        assert_eq!(clock(0, 3600), "01:00");
+        assert_eq!(date(1_793_145_600_000, 0), "2026-10-28");
+        assert_eq!(date(-1, 0), "1969-12-31");
+        assert_eq!(duration(3_456), "3.4 s");
+    }
+
+    #[test]
+    fn fits_by_graphemes() {
+        assert_eq!(fit("日本語", 5, "…"), "日本…");
+        assert_eq!(fit("abc", 3, "…"), "abc");
+        assert_eq!(fit("abcdef", 2, "..."), "ab");
+        assert_eq!(fit("a\x1b[31m", 20, "…"), "a⟨U+001B⟩[31m");
+    }
+}

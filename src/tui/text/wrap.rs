@@ -1,0 +1,139 @@
+//! Soft wrapping: a logical line becomes rows, none wider than the room there is, broken at spaces where possible.
+//! Not for: inks and Markdown (`markdown`).
+
+use super::width;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Breaks one sanitised line (without line ends) into rows of at most `room` columns. The rows after the first are
+/// `indent` columns narrower; the caller puts them there. A grapheme wider than the room is shown as `?`.
+#[must_use]
+pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
+    let room = room.max(1);
+    let indent = if indent + 8 > room { 0 } else { indent };
+    if line.len() <= room && line.is_ascii() {
+        return vec![line.to_owned()];
+    }
+    let mut rows = Filler { rows: Vec::new(), row: String::new(), used: 0, room, indent };
+    for word in line.split_word_bounds() {
+        rows.word(word);
+    }
+    rows.rows.push(rows.row);
+    rows.rows
+}
+
+/// How many columns the rows after the first may be indented at this width.
+#[must_use]
+pub fn usable_indent(room: usize, indent: usize) -> usize {
+    if indent + 8 > room { 0 } else { indent }
+}
+
+struct Filler {
+    rows: Vec<String>,
+    row: String,
+    used: usize,
+    room: usize,
+    indent: usize,
+}
+
+impl Filler {
+    fn limit(&self) -> usize {
+        if self.rows.is_empty() { self.room } else { self.room - self.indent }
+    }
+
+    fn next_row(&mut self) {
+        let full = std::mem::take(&mut self.row);
+        self.rows.push(full.trim_end_matches(' ').to_owned());
+        self.used = 0;
+    }
+
+    fn word(&mut self, word: &str) {
+        let wide = width(word);
+        let blank = word.chars().all(|c| c == ' ');
+        if self.used + wide <= self.limit() {
+            if blank && self.used == 0 && !self.rows.is_empty() {
+                return;
+            }
+            self.row.push_str(word);
+            self.used += wide;
+            return;
+        }
+        if blank {
+            self.next_row();
+            return;
+        }
+        if self.used > 0 {
+            let tail = self.glued(word);
+            self.next_row();
+            self.used = width(&tail);
+            self.row = tail;
+        }
+        if self.used + wide <= self.limit() {
+            self.row.push_str(word);
+            self.used += wide;
+        } else {
+            self.split(word);
+        }
+    }
+
+    /// What stands directly before the next word without a space goes to the new row too: an opening quote or bracket, or
+    /// the word that a comma or full stop follows.
+    fn glued(&mut self, next: &str) -> String {
+        let start = self.row.rfind(' ').map_or(0, |at| at + 1);
+        let glued = &self.row[start..];
+        let follows = next.starts_with([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`', '’', '”']);
+        let most = if follows { self.room / 2 } else { 4 };
+        if start == 0 || width(glued) > most {
+            return String::new();
+        }
+        let tail = glued.to_owned();
+        self.row.truncate(start);
+        tail
+    }
+
+    fn split(&mut self, word: &str) {
+        for grapheme in word.graphemes(true) {
+            let wide = width(grapheme);
+            let (grapheme, wide) = if wide > self.room { ("?", 1) } else { (grapheme, wide) };
+            if self.used + wide > self.limit() {
+                self.next_row();
+            }
+            self.row.push_str(grapheme);
+            self.used += wide;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::safe::Safe;
+    use proptest::prelude::*;
+
+    #[test]
+    fn breaks_at_spaces() {
+        assert_eq!(rows("the refresh token is rotated", 12, 0), ["the refresh", "token is", "rotated"]);
+        assert_eq!(rows("- one two three four", 12, 2), ["- one two", "three four"]);
+        assert_eq!(rows("日本語の文", 4, 0), ["日本", "語の", "文"]);
+        assert_eq!(rows("groq, openai, more", 12, 0), ["groq,", "openai, more"]);
+        assert_eq!(rows("", 4, 0), [""]);
+        assert_eq!(rows("日", 1, 0), ["?"]);
+    }
+
+    proptest! {
+        #[test]
+        fn never_wider_than_the_room(raw in "(\\PC|[ a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
+            let line = Safe::line(&raw);
+            for (at, row) in rows(line.as_str(), room, indent).iter().enumerate() {
+                let limit = if at == 0 { room } else { room - usable_indent(room, indent) };
+                prop_assert!(width(row) <= limit, "{row:?} is {} wide, the room is {limit}", width(row));
+            }
+        }
+
+        #[test]
+        fn no_word_is_lost(words in proptest::collection::vec("[a-zA-Z0-9]{1,30}", 0..20), room in 1usize..40) {
+            let line = words.join(" ");
+            let joined: String = rows(&line, room, 0).concat().chars().filter(|c| *c != ' ').collect();
+            prop_assert_eq!(joined, words.concat());
+        }
+    }
+}

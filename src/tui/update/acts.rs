@@ -1,0 +1,173 @@
+//! Acts on what is selected: pins, leases, exclusions, forks, edits, siblings, copying.
+//! Not for: branches and settings (`branches`).
+
+use super::{ask, send};
+use crate::domain::ids::NodeId;
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::{End, Role};
+use crate::engine::api::{Act, Item, Request};
+use crate::tui::model::composer::DraftKind;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+
+/// Puts a mark on what is selected, or takes it off when it has it already.
+pub(super) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
+    act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
+}
+
+/// Makes the selected message the one replied to.
+pub(super) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
+    act(model, Act::Reply, true, out);
+}
+
+fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let Some(item) = selected_item(model, message) else {
+        model.status.say(Weight::Notice, "Nothing is selected on which this could act.", model.now);
+        return;
+    };
+    send(model, Request::Mark { branch, items: vec![item], act }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
+/// result, and the whole turn on the person's own message.
+fn selected_item(model: &Model, message: bool) -> Option<Item> {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+        let (row, item) = overlay.selected()?;
+        return match item {
+            None => Some(Item::Atom(row.atom)),
+            Some(at) => {
+                let item = row.items.get(at)?;
+                item.node.map(|_| Item::Atom(Atom::Message { node: item.key }))
+            }
+        };
+    }
+    if model.focus != Focus::Conversation {
+        return None;
+    }
+    let session = model.session.as_ref()?;
+    let head = session.tree.head(model.conversation.selected()?);
+    let just_it = message && head.role != Role::User;
+    Some(if just_it { Item::Message(head.id) } else { Item::TurnOf(head.id) })
+}
+
+/// The node that is selected, wherever the focus is.
+fn selected_node(model: &Model) -> Option<NodeId> {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+        return overlay.selected_node();
+    }
+    let session = model.session.as_ref()?;
+    model.conversation.selected().map(|slot| session.tree.head(slot).id)
+}
+
+/// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
+pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
+    let at = match (model.layers.last(), model.focus) {
+        (Some(Layer::Overlay(overlay)), _) => {
+            let last = overlay.selected().and_then(|(row, item)| match item {
+                Some(at) => row.items.get(at).and_then(|item| item.node),
+                None => row.items.iter().rev().find_map(|item| item.node),
+            });
+            if last.is_none() {
+                model.status.say(Weight::Notice, "This is no message of the branch; a fork needs one.", model.now);
+                return;
+            }
+            last
+        }
+        (_, Focus::Conversation) => selected_node(model),
+        (_, Focus::Branches) => {
+            branch = model.panel.selected().unwrap_or(branch);
+            model.panel.selected_end().map(|end| end.node)
+        }
+        _ => None,
+    };
+    send(model, Request::Fork { branch, at, name: None, switch: true }, Pending::Fork(None), out);
+}
+
+/// Puts the text of the selected message of the person into the composer.
+pub(super) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let node = match model.layers.last() {
+        Some(Layer::Overlay(overlay)) => overlay.selected().and_then(|(row, item)| {
+            let asked = |at: &crate::domain::plan::Item| at.role == Role::User;
+            item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
+        }),
+        _ => None,
+    };
+    let from_overlay = node.and_then(|item| item.node);
+    let from_here = || {
+        let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor)?;
+        Some(session.tree.head(slot).id)
+    };
+    let found = if model.layers.is_empty() { from_here() } else { from_overlay };
+    match found {
+        Some(id) => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::EditText(id), out)),
+        None => model.status.say(Weight::Notice, "Only your own messages can be edited.", model.now),
+    }
+}
+
+/// Another answer to the question of the selected turn.
+pub(super) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
+    match asked.map(|slot| session.tree.head(slot).id) {
+        Some(id) => ask::ask_kind(model, DraftKind::Regenerate(id), out),
+        None => model.status.say(Weight::Notice, "There is no question here that could be answered again.", model.now),
+    }
+}
+
+/// Goes on where the last answer was cut.
+pub(super) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
+    let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
+    match cut.map(|head| head.id) {
+        Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
+        None => {
+            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now);
+        }
+    }
+}
+
+/// Shows another version of the selected message.
+pub(super) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(node) = selected_node(model) {
+        send(model, Request::Sibling { branch, node, step }, Pending::Act, out);
+    }
+}
+
+/// Copies what is selected.
+pub(super) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
+    match model.layers.last() {
+        Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
+        Some(Layer::Overlay(overlay)) => {
+            let text = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
+            if let Some(text) = text {
+                return out.push(Cmd::Copy(text.to_string()));
+            }
+        }
+        Some(Layer::Traces(traces)) => {
+            let trace = model.session.as_ref().and_then(|s| s.traces.iter().rev().nth(traces.cursor));
+            return copy_node(model, trace.and_then(|trace| trace.node), out);
+        }
+        _ => {}
+    }
+    if model.focus == Focus::Branches && model.layers.is_empty() {
+        let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
+        return out.extend(name.map(Cmd::Copy));
+    }
+    copy_node(model, selected_node(model), out);
+}
+
+fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
+    let Some(id) = node else { return };
+    match model.bodies.get(id) {
+        Some(node) => out.push(Cmd::Copy(node.content.words())),
+        None => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::CopyText(id), out)),
+    }
+}

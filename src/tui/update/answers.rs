@@ -1,0 +1,224 @@
+//! Answers to requests, each told apart by what its ticket was for. Strangers are dropped.
+//! Not for: events that come by themselves (`engine`).
+
+use super::engine::{show, solved};
+use super::{ask, lists, open, send, trouble};
+use crate::domain::branch::Branch;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Atom;
+use crate::domain::message::Node;
+use crate::domain::safe::Safe;
+use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket};
+use crate::tui::model::composer::Draft;
+use crate::tui::model::layer::{Found, Layer, Reader};
+use crate::tui::model::plan::Shown;
+use crate::tui::model::session::Session;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use std::sync::Arc;
+
+pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    let Some(what_for) = model.pending.remove(&ticket.0) else { return };
+    match (what_for, result) {
+        (Pending::Ask { branch, draft }, result) => asked(model, branch, draft, result),
+        (Pending::Bodies(_), result) => bodies(model, result),
+        (Pending::Replan, Ok(Answer::Planned(planned))) => {
+            if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
+                let generation = model.plan.generation;
+                show(model, Shown { generation, branch, draft, solved: solved(planned) });
+            }
+        }
+        (Pending::Replan, Err(failure)) => {
+            if !matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) {
+                trouble(model, &failure);
+            }
+        }
+        (Pending::Sessions | Pending::Models, Err(failure)) => {
+            lists::failed(model, ticket.0);
+            trouble(model, &failure);
+        }
+        (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
+        (_, Err(failure)) => trouble(model, &failure),
+        (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
+        (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
+        (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
+        (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
+        (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
+        (Pending::Wire, Ok(Answer::Text(text))) => {
+            model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
+        }
+        (Pending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
+        (Pending::Switch, Ok(Answer::Branch(branch))) => {
+            if let Some(session) = &mut model.session {
+                session.put_branch(*branch);
+                model.refresh();
+            }
+        }
+        (Pending::EditText(id), Ok(Answer::Bodies(nodes))) => edit_text(model, id, &nodes),
+        (Pending::CopyText(id), Ok(Answer::Bodies(nodes))) => {
+            if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
+                out.push(Cmd::Copy(node.content.words()));
+            }
+        }
+        (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
+        (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
+        (_, Ok(_)) => {}
+    }
+}
+
+/// The text of a row, or why there is none, in the detail pane.
+fn row_text(model: &mut Model, atom: Atom, text: &str) {
+    for layer in &mut model.layers {
+        if let Layer::Overlay(overlay) = layer {
+            overlay.texts.insert(atom.key(), Arc::from(text));
+        }
+    }
+}
+
+fn looked(model: &mut Model, findings: Vec<Finding>) {
+    let found = |f: Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
+    model.findings = findings.into_iter().map(found).collect();
+}
+
+fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
+    let (id, parent) = (branch.id, branch.parent);
+    super::branches::stand_on(model, branch);
+    if let Some(draft) = draft {
+        if let Some(parent) = parent {
+            model.waiting.remove(&parent);
+        }
+        ask::ask(model, id, draft, None, out);
+    }
+}
+
+fn bodies(model: &mut Model, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Bodies(nodes)) => nodes.into_iter().for_each(|node| model.bodies.put(node)),
+        Ok(_) => {}
+        Err(failure) => trouble(model, &failure),
+    }
+}
+
+fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
+    let before = model.session.as_ref().map(|session| session.current);
+    let mut session = Session::new(view.card.clone(), view.nodes.clone(), view.branches.clone(), view.current);
+    view.runs.iter().cloned().for_each(|card| session.put_run(card));
+    view.traces.iter().cloned().for_each(|trace| session.put_trace(trace));
+    session.workspace = view.workspace.clone();
+    if let Some(old) = model.session.as_mut().filter(|old| old.card.id == session.card.id) {
+        session.settings = std::mem::take(&mut old.settings);
+    }
+    model.composer.swap(before, view.current);
+    model.session = Some(session);
+    model.panel.cursor = 0;
+    model.panel.rows.clear();
+    model.layers.retain(|layer| !matches!(layer, Layer::Picker(_)));
+    model.focus = Focus::Composer;
+    model.plan.shown = None;
+    model.plan.hurry(model.now);
+    model.refresh();
+    model.conversation.follow();
+    for sentence in &view.recovered {
+        model.status.say(Weight::Trouble, sentence.clone(), model.now);
+    }
+    if model.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
+        send(model, Request::Doctor, Pending::Doctor, out);
+    }
+}
+
+fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
+    let Err(failure) = result else {
+        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
+        let now = model.composer.draft();
+        if here
+            && now.kind == draft.kind
+            && let Some(rest) = now.text.strip_prefix(&*draft.text)
+        {
+            model.composer.sent(&draft.text);
+            model.composer.paste(rest);
+        }
+        model.plan.touch(model.now);
+        return;
+    };
+    match failure.kind {
+        FailureKind::Stale => {
+            let key = model.keys.key_of(crate::tui::model::Action::Send).unwrap_or_default();
+            let text = format!("The plan changed before it was sent; nothing was sent. Look at it, then {key} again.");
+            model.status.say(Weight::Trouble, text, model.now);
+            model.plan.hurry(model.now);
+        }
+        FailureKind::Busy => open::busy(model, branch, draft, &failure),
+        FailureKind::Blocked => open::blocked(model, branch, &failure),
+        FailureKind::User
+        | FailureKind::Provider
+        | FailureKind::Store
+        | FailureKind::Config
+        | FailureKind::Internal => {
+            model.live.remove(&branch);
+            model.conversation.failed.insert(branch, failure);
+            model.conversation.follow();
+        }
+    }
+}
+
+fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
+    if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
+        let text = node.content.words();
+        if Safe::hidden(&text) > 0 {
+            model.status.say(
+                Weight::Trouble,
+                "The message holds invisible characters; they are kept in the text.",
+                model.now,
+            );
+        }
+        model.composer.begin_edit(id, &text);
+        model.layers.clear();
+        model.focus = Focus::Composer;
+        model.plan.touch(model.now);
+    }
+}
+
+/// JSON with line ends, for reading; any other text as it is. Strings stay exact.
+fn pretty(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for c in text.chars() {
+        if quoted {
+            out.push(c);
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            continue;
+        }
+        match c {
+            '"' => quoted = true,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if matches!(c, '}' | ']') {
+            out.push('\n');
+            out.push_str(&"  ".repeat(depth.min(40)));
+        }
+        out.push(c);
+        if matches!(c, '{' | '[' | ',') {
+            out.push('\n');
+            out.push_str(&"  ".repeat(depth.min(40)));
+        }
+        if c == ':' {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_keeps_strings() {
+        assert_eq!(pretty(r#"{"a":"x{\"},:","b":[1]}"#), "{\n  \"a\": \"x{\\\"},:\",\n  \"b\": [\n    1\n  ]\n}");
+    }
+}

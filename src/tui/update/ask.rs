@@ -1,0 +1,186 @@
+//! From the draft to the call: planning while typing, Enter, commands after a slash.
+//! Not for: the composer's own editing (`keys`).
+
+use super::{branches, lists, open, send, wire};
+use crate::domain::ids::BranchId;
+use crate::domain::mark::MarkKind;
+use crate::domain::mode::Mode;
+use crate::domain::policy::Layout;
+use crate::engine::api::{Act, Item, Request};
+use crate::tui::model::composer::{Draft, DraftKind};
+use crate::tui::model::slash::{self, Typed};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+
+/// Asks for a new plan when typing has rested.
+pub(super) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.plan.due.is_none_or(|due| due > model.now) {
+        return;
+    }
+    model.plan.due = None;
+    let Some(branch) = model.session.as_ref().map(|session| session.current) else { return };
+    let draft = if model.composer.commanding() { Draft::default() } else { model.composer.draft() };
+    model.plan.generation += 1;
+    model.plan.asked = Some((branch, draft.clone()));
+    model.pending.retain(|_, what_for| *what_for != Pending::Replan);
+    let generation = model.plan.generation;
+    send(model, Request::Replan { branch, generation, draft: wire(&draft) }, Pending::Replan, out);
+}
+
+/// Enter: sends exactly the plan on the screen, or a command.
+pub(super) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.composer.commanding() {
+        command_line(model, out);
+        return;
+    }
+    let draft = model.composer.draft();
+    if draft.text.trim().is_empty() {
+        return;
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let asking = |p: &Pending| matches!(p, Pending::Ask { branch: b, draft: d } if *b == branch && *d == draft);
+    if model.pending.values().any(asking) {
+        return;
+    }
+    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.due.is_none()
+    {
+        open::blocked_here(model, branch);
+        return;
+    }
+    let plan = model.plan.exactly(branch, &draft);
+    ask(model, branch, draft, plan, out);
+}
+
+/// Hands a call in.
+pub(super) fn ask(
+    model: &mut Model,
+    branch: BranchId,
+    draft: Draft,
+    plan: Option<crate::domain::hash::Hash>,
+    out: &mut Vec<Cmd>,
+) {
+    model.conversation.failed.remove(&branch);
+    let request = Request::Ask { branch, draft: wire(&draft), plan };
+    send(model, request, Pending::Ask { branch, draft }, out);
+}
+
+/// Asks for something other than a new message, at once.
+pub(super) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        model.conversation.follow();
+        ask(model, branch, Draft { text: "".into(), kind }, None, out);
+    }
+}
+
+/// Takes the selected completion. False when there is none.
+pub(super) fn complete(model: &mut Model) -> bool {
+    if !model.composer.commanding() {
+        return false;
+    }
+    let list = slash::completions(model.composer.first_line());
+    let Some(choice) = list.get(model.composer.choice).or(list.first()) else { return false };
+    let line = if choice.words.is_empty() { format!("/{}", choice.name) } else { format!("/{} ", choice.name) };
+    model.composer.set(&line, DraftKind::Message);
+    true
+}
+
+fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
+    let line = model.composer.first_line().to_owned();
+    let list = slash::completions(&line);
+    let exact = list.iter().any(|command| line[1..] == *command.name);
+    let line = match list.get(model.composer.choice) {
+        Some(choice) if !exact || model.composer.choice > 0 => {
+            if !choice.words.is_empty() {
+                complete(model);
+                return;
+            }
+            format!("/{}", choice.name)
+        }
+        _ => line,
+    };
+    match slash::read(&line) {
+        Typed::Worded(name, words) => {
+            let words = words.to_owned();
+            model.composer.clear();
+            worded(model, name, &words, out);
+        }
+        Typed::Action(action) => {
+            model.composer.clear();
+            super::keys::action(model, action, None, out);
+        }
+        Typed::Unknown(name) => {
+            let text = format!(
+                "There is no command /{name}. A message that begins with a slash is written with two: //{name}."
+            );
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}
+
+fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().cloned() else { return };
+    let mut overrides = branch.overrides.clone();
+    let given = (!words.is_empty()).then(|| words.to_owned());
+    match name {
+        "mode" => match Mode::from_name(words) {
+            Some(mode) => overrides.mode = Some(mode),
+            None => return wrong(model, "The modes are off, light and heavy."),
+        },
+        "model" if words.is_empty() => return lists::models(model, out),
+        "model" => overrides.model = given,
+        "profile" => (overrides.profile, overrides.model) = (given, None),
+        "budget" | "window" => {
+            let digits: String = words.chars().filter(|c| !matches!(c, ',' | '_' | '.')).collect();
+            match (digits.parse::<u32>(), name) {
+                (Ok(n), "budget") => overrides.budget = (n > 0).then_some(n),
+                (Ok(n), _) => overrides.window = Some(n),
+                (Err(_), _) => return wrong(model, &format!("/{name} wants a number, as in /{name} 8000.")),
+            }
+        }
+        "policy" if !model.facts.policies.is_empty() && !model.facts.policies.iter().any(|p| p == words) => {
+            let known = model.facts.policies.join(", ");
+            return wrong(model, &format!("There is no policy {words:?}; there are {known}."));
+        }
+        "policy" => overrides.policy = given,
+        "layout" if Layout::from_name(words).is_none() => {
+            return wrong(model, "The layouts are classic and cache_friendly.");
+        }
+        "layout" => overrides.layout = given,
+        "personality" => overrides.personality = given,
+        _ => return other_words(model, name, words, branch.id, out),
+    }
+    branches::set_overrides(model, overrides, out);
+}
+
+fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out: &mut Vec<Cmd>) {
+    let given = (!words.is_empty()).then(|| words.to_owned());
+    match (name, given) {
+        ("rename", Some(name)) => drop(send(model, Request::RenameBranch { branch, name }, Pending::Act, out)),
+        ("rename", None) => branches::rename_prompt(model, branch),
+        ("title", Some(title)) => {
+            let session = model.session.as_ref().map(|session| session.card.id.to_string());
+            send(model, Request::RenameSession { session, title }, Pending::Act, out);
+        }
+        ("title", None) => branches::title_prompt(model),
+        ("fork", name) => {
+            send(model, Request::Fork { branch, at: None, name, switch: true }, Pending::Fork(None), out);
+        }
+        ("new", title) => {
+            send(model, Request::NewSession { title: title.unwrap_or_default() }, Pending::Open, out);
+        }
+        ("note", Some(text)) => {
+            let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
+            send(model, Request::Mark { branch, items: vec![Item::Note(text)], act }, Pending::Act, out);
+            model.plan.touch(model.now);
+        }
+        ("note", None) => wrong(model, "/note wants the words to pin."),
+        ("search", words) => lists::sessions(model, words.unwrap_or_default(), out),
+        ("state", _) => open::state(model),
+        (_, _) => {}
+    }
+}
+
+fn wrong(model: &mut Model, text: &str) {
+    model.status.say(Weight::Trouble, text, model.now);
+}

@@ -1,0 +1,215 @@
+//! Events of the engine: what they change in the model.
+//! Not for: answers to requests (`answers`).
+
+use super::{answers, ask};
+use crate::domain::branch::Branch;
+use crate::domain::failure::Failure;
+use crate::domain::ids::BranchId;
+use crate::domain::message::NodeHead;
+use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::trace::ToolTrace;
+use crate::engine::api::{self, Event, Planned};
+use crate::tui::model::composer::DraftKind;
+use crate::tui::model::live::{Live, Retry};
+use crate::tui::model::overlay::Content;
+use crate::tui::model::plan::{Shown, Solved};
+use crate::tui::model::session::Settings;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, layer::Layer};
+use crate::tui::msg::Cmd;
+
+pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
+    match event {
+        Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
+        Event::Planned { branch, generation, planned } => planned_came(model, branch, generation, planned),
+        Event::Nodes { session, heads } => {
+            if model.session.as_ref().is_some_and(|open| open.card.id == session) {
+                nodes(model, heads);
+            }
+        }
+        Event::Branch(branch) => branch_came(model, *branch),
+        Event::Card(card) => {
+            if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
+                session.card = card;
+            }
+        }
+        Event::Run(card) => run(model, *card),
+        Event::TurnOpened { branch, text, after } => {
+            model.conversation.failed.remove(&branch);
+            model.live.insert(branch, Live::open(text, after, model.now));
+            if is_current(model, branch) {
+                model.conversation.follow();
+            }
+        }
+        Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro } => {
+            let now = model.now;
+            let live = model.live.entry(branch).or_insert_with(|| Live::open("".into(), None, now));
+            live.stream(run, &text, &reasoning);
+            (live.tokens, live.certainty, live.cost) = (tokens, Some(certainty), cost_micro);
+        }
+        Event::Retrying { branch, attempt, wait_ms, why } => {
+            let until = model.now + wait_ms;
+            if let Some(live) = model.live.get_mut(&branch) {
+                live.retry = Some(Retry { attempt, until, why });
+            }
+        }
+        Event::Trace(trace) => trace_came(model, *trace),
+        Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
+        Event::State { branch, version, missing } => state(model, branch, version, missing),
+        Event::Settings { branch, settings } => settings_came(model, branch, *settings),
+        Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
+        Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
+    }
+}
+
+fn is_current(model: &Model, branch: BranchId) -> bool {
+    model.session.as_ref().is_some_and(|session| session.current == branch)
+}
+
+fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
+    if !is_current(model, branch) || generation < model.plan.generation {
+        return;
+    }
+    let Some((_, draft)) = model.plan.asked.clone().filter(|(asked, _)| *asked == branch) else { return };
+    show(model, Shown { generation, branch, draft, solved: solved(planned) });
+}
+
+pub(super) fn solved(planned: Planned) -> Solved {
+    match planned {
+        Planned::Plan { plan, request_digest, bytes, prompt_cost, same_prefix } => {
+            Solved::Plan { plan, digest: request_digest, bytes, cost: prompt_cost, same_prefix }
+        }
+        Planned::Blocked(blocked) => Solved::Blocked(blocked),
+    }
+}
+
+pub(super) fn show(model: &mut Model, shown: Shown) {
+    let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
+    if !same {
+        let content = match &shown.solved {
+            Solved::Plan { plan, .. } => Content::Plan(plan.clone()),
+            Solved::Blocked(blocked) => Content::Blocked(blocked.clone()),
+        };
+        for layer in &mut model.layers {
+            if let Layer::Overlay(overlay) = layer {
+                overlay.show(content.clone());
+            }
+        }
+    }
+    model.plan.shown = Some(shown);
+}
+
+fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
+    let Some(session) = &mut model.session else { return };
+    for head in heads {
+        let changed = session.tree.get(head.id).is_some_and(|old| old.content != head.content || old.end != head.end);
+        if changed {
+            model.bodies.forget(head.id);
+        }
+        session.tree.insert(head);
+    }
+    model.refresh();
+    model.plan.touch(model.now);
+}
+
+fn branch_came(model: &mut Model, branch: Branch) {
+    let Some(session) = &mut model.session else { return };
+    if branch.session != session.card.id {
+        return;
+    }
+    let id = branch.id;
+    let moved = session.find(id).is_none_or(|old| old.head != branch.head);
+    if moved && id != session.current {
+        session.unread.insert(id);
+    }
+    session.put_branch(branch);
+    model.refresh();
+    if is_current(model, id) {
+        model.plan.touch(model.now);
+    }
+}
+
+fn run(model: &mut Model, card: RunCard) {
+    if card.status != RunStatus::Open
+        && card.answer.is_some()
+        && let Some(live) = model.live.get_mut(&card.branch).filter(|live| live.run == Some(card.id))
+    {
+        live.text.clear();
+        live.reasoning.clear();
+    }
+    if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.session) {
+        session.put_run(card);
+    }
+}
+
+fn trace_came(model: &mut Model, trace: ToolTrace) {
+    if let Some(session) = &mut model.session {
+        session.put_trace(trace);
+    }
+}
+
+fn closed(
+    model: &mut Model,
+    branch: BranchId,
+    draft: Option<api::Draft>,
+    failure: Option<Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    model.live.remove(&branch);
+    let here = is_current(model, branch);
+    if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
+        if !here {
+            model.composer.give_back(branch, &draft.text);
+        } else if model.composer.is_empty() {
+            match draft.kind {
+                api::DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
+                _ => model.composer.set(&draft.text, DraftKind::Message),
+            }
+        }
+    }
+    let failed = failure.is_some();
+    if let Some(failure) = failure {
+        model.conversation.failed.insert(branch, failure);
+    }
+    if here {
+        model.refresh();
+        model.plan.hurry(model.now);
+    } else if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
+        session.unread.insert(branch);
+    }
+    if let Some(draft) = model.waiting.remove(&branch) {
+        if failed {
+            model.status.say(
+                Weight::Trouble,
+                "The waiting message was not sent, because the answer before it failed.",
+                model.now,
+            );
+        } else {
+            ask::ask(model, branch, draft, None, out);
+        }
+    }
+}
+
+fn state(model: &mut Model, branch: BranchId, version: Option<crate::domain::branch::StateVersion>, missing: bool) {
+    let Some(session) = &mut model.session else { return };
+    if let Some(known) = session.branches.iter_mut().find(|known| known.id == branch) {
+        known.state = version;
+    }
+    if missing && session.current == branch {
+        let text = "The answer brought no state block; the state before it still counts.";
+        model.status.say(Weight::Notice, text, model.now);
+    }
+    if is_current(model, branch) {
+        model.plan.touch(model.now);
+    }
+}
+
+fn settings_came(model: &mut Model, branch: BranchId, settings: api::Settings) {
+    let api::Settings { profile, model: info, mode, policy, layout, ready } = settings;
+    if let Some(session) = &mut model.session {
+        session.settings.insert(branch, Settings { profile, model: info, mode, policy, layout, ready });
+    }
+    if is_current(model, branch) {
+        model.plan.touch(model.now);
+    }
+}

@@ -1,0 +1,321 @@
+//! Keys: to an action by the key table, or into whatever text is being typed.
+//! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
+
+use super::{acts, ask, branches, lists, open, send};
+use crate::domain::mark::MarkKind;
+use crate::engine::api::Request;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Chord, Focus, Key, Model, Pending};
+use crate::tui::msg::Cmd;
+use tui_textarea::{CursorMove, Input, Key as AreaKey};
+
+/// Two presses within this time belong together, in milliseconds.
+const TWICE: u64 = 1_500;
+
+pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    let typing = takes_text(model);
+    let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
+    if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
+        type_in(model, chord, out);
+        return;
+    }
+    match model.keys.find(chord, &model.places()) {
+        Some(run) => action(model, run, Some(chord), out),
+        None if help && model.focus == Focus::Composer => action(model, Action::Help, None, out),
+        None => type_in(model, chord, out),
+    }
+}
+
+fn takes_text(model: &Model) -> bool {
+    match model.layers.last() {
+        None => model.focus == Focus::Composer,
+        Some(Layer::Overlay(overlay)) => overlay.filtering,
+        Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
+        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => false,
+    }
+}
+
+pub(super) fn paste(model: &mut Model, text: &str) {
+    let line = || {
+        let all = text.lines().next().unwrap_or_default();
+        all.chars().filter(|c| !c.is_control()).take(500).collect::<String>()
+    };
+    match model.layers.last_mut() {
+        Some(Layer::Editor(editor)) => {
+            let clean = crate::tui::model::composer::line_ends(text);
+            editor.area.insert_str(clean.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>());
+        }
+        Some(Layer::Prompt(prompt)) => prompt.text.push_str(&line()),
+        Some(Layer::Picker(picker)) => {
+            picker.filter.push_str(&line());
+            picker.sift();
+        }
+        Some(_) => {}
+        None => {
+            model.focus = Focus::Composer;
+            model.composer.paste(text);
+            model.plan.touch(model.now);
+        }
+    }
+}
+
+fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    match model.layers.last_mut() {
+        None if model.focus == Focus::Composer => {
+            model.composer.edit().input(input(chord));
+            model.plan.touch(model.now);
+        }
+        Some(Layer::Editor(editor)) => drop(editor.area.input(input(chord))),
+        Some(Layer::Prompt(prompt)) => type_line(&mut prompt.text, chord),
+        Some(Layer::Overlay(overlay)) if overlay.filtering => {
+            type_line(&mut overlay.filter, chord);
+            overlay.list();
+            overlay.land(1);
+        }
+        Some(Layer::Picker(picker)) => {
+            let before = picker.filter.clone();
+            type_line(&mut picker.filter, chord);
+            if picker.filter != before {
+                picker.cursor = 0;
+                picker.sift();
+                lists::filter_changed(model, out);
+            }
+        }
+        Some(Layer::Question(question)) => {
+            let wanted = chord.typed().map(|c| c.to_ascii_lowercase());
+            let found = question.choices.iter().position(|(key, ..)| Some(*key) == wanted);
+            if let Some(at) = found {
+                question.cursor = at;
+                open::choose(model, out);
+            }
+        }
+        None | Some(Layer::Overlay(_) | Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => {}
+    }
+}
+
+fn type_line(text: &mut String, chord: Chord) {
+    match (chord.key, chord.typed()) {
+        (_, Some(c)) if !c.is_control() && text.len() < 2_000 => text.push(c),
+        (Key::Backspace, _) => drop(text.pop()),
+        (Key::Char('u'), _) if chord.ctrl => text.clear(),
+        _ => {}
+    }
+}
+
+fn input(chord: Chord) -> Input {
+    let key = match chord.key {
+        Key::Char(c) => AreaKey::Char(c),
+        Key::F(n) => AreaKey::F(n),
+        Key::Enter => AreaKey::Enter,
+        Key::Tab => AreaKey::Tab,
+        Key::BackTab => AreaKey::Null,
+        Key::Esc => AreaKey::Esc,
+        Key::Backspace => AreaKey::Backspace,
+        Key::Delete => AreaKey::Delete,
+        Key::Up => AreaKey::Up,
+        Key::Down => AreaKey::Down,
+        Key::Left => AreaKey::Left,
+        Key::Right => AreaKey::Right,
+        Key::Home => AreaKey::Home,
+        Key::End => AreaKey::End,
+        Key::PageUp => AreaKey::PageUp,
+        Key::PageDown => AreaKey::PageDown,
+    };
+    Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
+}
+
+/// Runs an action, whether by its key, the palette or a command.
+pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Send => ask::enter(model, out),
+        Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
+            composing(model, run, chord);
+        }
+        Action::Up | Action::Down | Action::Top | Action::Bottom | Action::ScrollUp | Action::ScrollDown => {
+            lists::travel(model, run, out);
+        }
+        Action::Leave => leave(model, out),
+        Action::Interrupt => interrupt(model, out),
+        Action::Clear => clear(model),
+        Action::Quit => model.quit = true,
+        Action::QuitIfEmpty => model.quit |= model.composer.is_empty(),
+        Action::Redraw => out.push(Cmd::Redraw),
+        Action::Suspend => out.push(Cmd::Suspend),
+        Action::ToggleMouse => {
+            model.facts.mouse = !model.facts.mouse;
+            out.push(Cmd::Mouse(model.facts.mouse));
+        }
+        Action::NextPane => pane(model, 1),
+        Action::PrevPane => pane(model, -1),
+        Action::Branches => {
+            model.layers.clear();
+            model.focus = Focus::Branches;
+        }
+        Action::Undo => drop(send(model, Request::Undo, Pending::Act, out)),
+        Action::Redo => drop(send(model, Request::Redo, Pending::Act, out)),
+        _ => act(model, run, out),
+    }
+}
+
+fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Pin => acts::mark(model, MarkKind::Sticky, out),
+        Action::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
+        Action::Exclude => acts::mark(model, MarkKind::Exclude, out),
+        Action::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
+        Action::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
+        Action::Reply => acts::reply(model, out),
+        Action::Fork => acts::fork(model, out),
+        Action::Edit => acts::edit(model, out),
+        Action::Regenerate => acts::regenerate(model, out),
+        Action::Continue => acts::go_on(model, out),
+        Action::NextSibling => acts::sibling(model, 1, out),
+        Action::PrevSibling => acts::sibling(model, -1, out),
+        Action::Copy => acts::copy(model, out),
+        Action::CycleMode => branches::cycle_mode(model, out),
+        Action::BudgetUp => branches::step_budget(model, true, out),
+        Action::BudgetDown => branches::step_budget(model, false, out),
+        Action::UseOffline => branches::use_offline(model, out),
+        Action::Archive => branches::archive(model, out),
+        Action::RenameSession => branches::title_prompt(model),
+        Action::Sessions => lists::sessions(model, String::new(), out),
+        Action::Models => lists::models(model, out),
+        _ => open::action(model, run, out),
+    }
+}
+
+fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
+    let up = run == Action::HistoryUp;
+    match run {
+        Action::Newline => model.composer.edit().insert_newline(),
+        Action::ExpandPaste => {
+            open::expand_paste(model);
+            return;
+        }
+        Action::Complete => {
+            if !ask::complete(model) {
+                pane(model, 1);
+            }
+            return;
+        }
+        _ if model.composer.commanding() => {
+            let count = crate::tui::model::slash::completions(model.composer.first_line()).len();
+            let at = model.composer.choice;
+            model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
+            return;
+        }
+        _ => {
+            if model.composer.recalling() && model.composer.recall(if up { -1 } else { 1 }) {
+                model.plan.touch(model.now);
+            } else if let Some(chord) = chord {
+                model.composer.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
+                let _ = chord;
+            }
+            return;
+        }
+    }
+    model.plan.touch(model.now);
+}
+
+/// Moves the focus round the panes.
+fn pane(model: &mut Model, step: i64) {
+    if !model.layers.is_empty() {
+        return;
+    }
+    let ring = Focus::RING;
+    let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
+    let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
+    model.focus = ring[next % ring.len()];
+    if model.focus == Focus::Conversation {
+        model.conversation.reveal = true;
+    }
+}
+
+/// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) goes to the branches.
+fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last_mut()
+        && (overlay.filtering || !overlay.filter.is_empty())
+    {
+        overlay.filtering = false;
+        overlay.filter.clear();
+        overlay.list();
+        overlay.land(1);
+        return;
+    }
+    if model.layers.pop().is_some() {
+        return;
+    }
+    if model.focus != Focus::Composer {
+        model.focus = Focus::Composer;
+        model.conversation.follow();
+        return;
+    }
+    if model.composer.commanding() {
+        model.composer.clear();
+        return;
+    }
+    if model.composer.end_edit() {
+        model.plan.touch(model.now);
+        return;
+    }
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        if model.live.contains_key(&branch) {
+            interrupt(model, out);
+            return;
+        }
+        if model.waiting.remove(&branch).is_some() {
+            model.status.say(Weight::Notice, "The message waits no longer; it stays in the composer.", model.now);
+            return;
+        }
+        if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {
+            return;
+        }
+    }
+    let again = model.esc_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE);
+    if again && model.composer.is_empty() {
+        model.esc_at = None;
+        model.focus = Focus::Branches;
+    } else {
+        model.esc_at = Some(model.now);
+    }
+}
+
+fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(live) = model.live.get_mut(&branch) {
+        live.stopping = true;
+        send(model, Request::Cancel { branch }, Pending::Act, out);
+    }
+}
+
+fn clear(model: &mut Model) {
+    if model.layers.pop().is_some() {
+        return;
+    }
+    if !model.composer.is_empty() {
+        if !model.composer.end_edit() {
+            model.composer.clear();
+        }
+        model.plan.touch(model.now);
+        return;
+    }
+    if model.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+        model.quit = true;
+        return;
+    }
+    model.clear_at = Some(model.now);
+    let key = model.keys.key_of(Action::Clear).unwrap_or_default();
+    model.status.say(Weight::Notice, format!("{key} once more quits."), model.now);
+}
+
+/// Scrolls what is seen by rows.
+pub(super) fn scroll(model: &mut Model, rows: i64) {
+    match model.layers.last_mut() {
+        Some(Layer::Reader(reader)) => reader.step(rows),
+        Some(Layer::Overlay(overlay)) => overlay.step(rows),
+        Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
+        Some(_) => {}
+        None => model.conversation.scroll += rows,
+    }
+}

@@ -1,0 +1,215 @@
+//! Moving about in lists, and the lists that are filtered by typing: sessions, models, actions.
+//! Not for: what acts do to the selected line (`acts`).
+
+use super::{branches, open, send};
+use crate::domain::branch::SessionCard;
+use crate::domain::failure::Failure;
+use crate::domain::model::ModelInfo;
+use crate::engine::api::Request;
+use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
+use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+
+/// A place moved by some steps within a list.
+pub(super) fn shift(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step).min(last) }
+}
+
+/// Up, down, pages and ends, in whatever has the focus.
+pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let rows = model.size.1.saturating_sub(8).max(2);
+    let page = match model.layers.last() {
+        Some(Layer::Overlay(overlay)) => overlay.page.max(2),
+        Some(_) => rows,
+        None => model.conversation.page.max(2),
+    };
+    let by = match run {
+        Action::Up => -1,
+        Action::Down => 1,
+        Action::ScrollUp => -i64::from(page.saturating_sub(1)),
+        Action::ScrollDown => i64::from(page.saturating_sub(1)),
+        Action::Top => i64::MIN / 2,
+        _ => i64::MAX / 2,
+    };
+    match model.layers.last_mut() {
+        None => travel_pane(model, run, by),
+        Some(Layer::Overlay(overlay)) => {
+            overlay.step(by);
+            open::row_text(model, out);
+        }
+        Some(Layer::Reader(reader)) => reader.step(by),
+        Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
+        Some(Layer::Traces(traces)) => {
+            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
+            traces.cursor = shift(traces.cursor, by, count.saturating_sub(1));
+            traces.scroll = 0;
+        }
+        Some(Layer::Picker(picker)) => picker.cursor = shift(picker.cursor, by, picker.shown.len().saturating_sub(1)),
+        Some(Layer::Question(question)) => {
+            question.cursor = shift(question.cursor, by, question.choices.len().saturating_sub(1));
+        }
+        Some(Layer::Prompt(_) | Layer::Editor(_)) => {}
+    }
+}
+
+fn travel_pane(model: &mut Model, run: Action, by: i64) {
+    let page = matches!(run, Action::ScrollUp | Action::ScrollDown);
+    match model.focus {
+        Focus::Composer => model.conversation.scroll += by,
+        Focus::Conversation if page => model.conversation.scroll += by,
+        Focus::Conversation => {
+            let last = model.conversation.path.len().saturating_sub(1);
+            let to = shift(model.conversation.cursor, by, last);
+            model.conversation.select(to);
+            if run == Action::Bottom {
+                model.conversation.follow();
+            }
+        }
+        Focus::Branches => {
+            model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
+        }
+        Focus::Tools => {
+            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
+            model.tool = shift(model.tool, by, count.saturating_sub(1));
+        }
+        Focus::Context => {}
+    }
+}
+
+/// Opens the list of sessions, or of those that hold these words.
+pub(super) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
+    let mut picker = Picker::new(Kind::Sessions);
+    picker.filter = words;
+    model.layers.push(Layer::Picker(picker));
+    filter_changed(model, out);
+}
+
+/// Opens the list of models.
+pub(super) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
+    let ticket = send(model, Request::Models { profile: None }, Pending::Models, out);
+    let mut picker = Picker::new(Kind::Models);
+    picker.loading = true;
+    picker.ticket = ticket;
+    model.layers.push(Layer::Picker(picker));
+}
+
+/// The words changed: sessions are searched by the store.
+pub(super) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    if picker.kind != Kind::Sessions {
+        return;
+    }
+    let words = picker.filter.trim().to_owned();
+    let request = if words.is_empty() { Request::Sessions } else { Request::SearchSessions { words } };
+    let ticket = send(model, request, Pending::Sessions, out);
+    if let Some(Layer::Picker(picker)) = model.layers.last_mut() {
+        picker.loading = true;
+        picker.ticket = ticket;
+    }
+}
+
+fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
+    model.layers.iter_mut().find_map(|layer| match layer {
+        Layer::Picker(picker) if picker.ticket == ticket => Some(picker),
+        _ => None,
+    })
+}
+
+pub(super) fn failed(model: &mut Model, ticket: u64) {
+    if let Some(picker) = awaiting(model, ticket) {
+        picker.loading = false;
+    }
+}
+
+pub(super) fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
+    let entry = |card: &SessionCard| Entry {
+        label: card.title.clone(),
+        detail: format!("{} messages · {} branches", card.messages, card.branches),
+        choice: Choice::Session(card.id),
+    };
+    let entries = cards.iter().map(entry).collect();
+    if let Some(picker) = awaiting(model, ticket) {
+        picker.fill(entries);
+    }
+}
+
+pub(super) fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
+    let mut entries = Vec::new();
+    for (profile, result) in by_profile {
+        match result {
+            Ok(models) => entries.extend(models.into_iter().map(|info| model_entry(&profile, info))),
+            Err(failure) => entries.push(Entry {
+                label: format!("{profile}: {}", failure.what),
+                detail: failure.todo,
+                choice: Choice::Nothing,
+            }),
+        }
+    }
+    if let Some(picker) = awaiting(model, ticket) {
+        picker.fill(entries);
+    }
+}
+
+fn model_entry(profile: &str, info: ModelInfo) -> Entry {
+    let price = info.price.map_or(String::new(), |p| format!(" · ${} in, ${} out a million", p.input, p.output));
+    let detail = format!("{profile} · window {} ({}){price}", info.context_window, info.source);
+    let choice = Choice::Model { profile: profile.to_owned(), model: info.name.clone() };
+    Entry { label: info.name, detail, choice }
+}
+
+/// Enter in a list.
+pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
+    match choice {
+        Choice::Nothing => {}
+        Choice::Action(action) => {
+            model.layers.pop();
+            super::keys::action(model, action, None, out);
+        }
+        Choice::Session(id) => {
+            let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
+            send(model, request, Pending::Open, out);
+        }
+        Choice::Model { profile, model: name } => {
+            model.layers.pop();
+            let Some(branch) = model.branch() else { return };
+            let mut overrides = branch.overrides.clone();
+            (overrides.profile, overrides.model) = (Some(profile), Some(name));
+            branches::set_overrides(model, overrides, out);
+        }
+    }
+}
+
+/// New, rename and delete in the list of sessions.
+pub(super) fn manage(model: &mut Model, run: Action) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    if picker.kind != Kind::Sessions {
+        return;
+    }
+    let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
+    match (run, selected) {
+        (Action::New, _) => {
+            let (title, purpose) = ("Title of the new session (may stay empty)".to_owned(), Purpose::NewSession);
+            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+        }
+        (Action::Rename, Some((text, Choice::Session(id)))) => {
+            let (title, purpose) = ("Rename the session".to_owned(), Purpose::RenameSession(Some(id)));
+            model.layers.push(Layer::Prompt(Prompt { title, text, purpose }));
+        }
+        (Action::Delete, Some((label, Choice::Session(id)))) => {
+            model.layers.push(Layer::Question(Question {
+                title: "Delete this session?".to_owned(),
+                words: vec![label, "All its messages and branches go for good; this cannot be undone.".to_owned()],
+                choices: vec![
+                    ('n', "no, keep it".to_owned(), Act::Close),
+                    ('y', "yes, delete it for good".to_owned(), Act::DeleteSession(id)),
+                ],
+                cursor: 0,
+            }));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,85 @@
+//! How the workbench changes: a message in, commands out, nothing else touched.
+//! Not for: looks (`view`) or doing the commands (the run loop).
+
+mod acts;
+mod answers;
+mod ask;
+mod branches;
+mod engine;
+mod keys;
+mod lists;
+mod open;
+
+use crate::engine::api::{self, Request, Ticket};
+use crate::tui::model::composer::{Draft, DraftKind};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::{Cmd, Msg};
+
+/// Changes the model by what happened, and returns what is to be done outside.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    let mut out = Vec::new();
+    match msg {
+        Msg::Tick(now) => {
+            model.now = model.now.max(now);
+            model.status.pass(model.now);
+        }
+        Msg::Key(chord) => keys::key(model, chord, &mut out),
+        Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Resize(columns, rows) => model.size = (columns, rows),
+        Msg::Wheel(rows) => keys::scroll(model, rows),
+        Msg::Engine(event) => engine::event(model, *event, &mut out),
+        Msg::Wanted(nodes) => want(model, &nodes, &mut out),
+        Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
+        Msg::Signal(_) | Msg::EngineGone => model.quit = true,
+        Msg::Resumed => out.push(Cmd::Redraw),
+        Msg::Suspend => out.push(Cmd::Suspend),
+    }
+    ask::replan_when_due(model, &mut out);
+    open::row_text(model, &mut out);
+    out
+}
+
+/// The first commands: open the session that was wished, and look around where nothing is set up.
+pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
+    let mut out = Vec::new();
+    send(model, Request::OpenSession { session, branch, create: true }, Pending::Open, &mut out);
+    if model.facts.first_start {
+        send(model, Request::Doctor, Pending::Doctor, &mut out);
+    }
+    for problem in model.keys.problems().to_vec() {
+        model.status.say(Weight::Trouble, problem, model.now);
+    }
+    out
+}
+
+/// Hands a request in and remembers what for.
+fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
+    model.tickets += 1;
+    model.pending.insert(model.tickets, what_for);
+    out.push(Cmd::Send(Ticket(model.tickets), request));
+    model.tickets
+}
+
+fn want(model: &mut Model, nodes: &[crate::domain::ids::NodeId], out: &mut Vec<Cmd>) {
+    let nodes = model.bodies.lacking(nodes);
+    if !nodes.is_empty() {
+        send(model, Request::Bodies { nodes: nodes.clone() }, Pending::Bodies(nodes), out);
+    }
+}
+
+/// A draft as the engine takes it.
+fn wire(draft: &Draft) -> api::Draft {
+    let kind = match draft.kind {
+        DraftKind::Message => api::DraftKind::Message,
+        DraftKind::Regenerate(node) => api::DraftKind::Regenerate(node),
+        DraftKind::Continue(node) => api::DraftKind::Continue(node),
+        DraftKind::Edit(node) => api::DraftKind::Edit(node),
+    };
+    api::Draft { text: draft.text.clone(), kind }
+}
+
+/// Says a failure in one sentence.
+fn trouble(model: &mut Model, failure: &crate::domain::failure::Failure) {
+    model.status.say(Weight::Trouble, failure.to_string(), model.now);
+}

@@ -1,0 +1,331 @@
+//! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
+//! Not for: moving about in them (`lists`).
+
+use super::{acts, ask, branches, lists, send};
+use crate::domain::failure::Failure;
+use crate::domain::ids::BranchId;
+use crate::domain::mark::Atom;
+use crate::domain::plan::{Blocked, Choice, RowKind};
+use crate::engine::api::{self, Item, Request};
+use crate::tui::model::composer::{self, Draft};
+use crate::tui::model::layer::{Act, Editor, Layer, Prompt, Purpose, Question, Reader, Traces};
+use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
+use crate::tui::model::picker::Picker;
+use crate::tui::model::session::Session;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+
+/// The actions that open something, or act on what is open.
+pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Context => overlay(model, out),
+        Action::Traces => model.layers.push(Layer::Traces(Traces { cursor: model.tool, scroll: 0 })),
+        Action::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
+        Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
+        Action::Open => open(model, out),
+        Action::Filter => filter(model),
+        Action::RawRequest => raw(model, out),
+        Action::ShowState => state(model),
+        Action::RebuildState => {
+            if let Some(branch) = model.branch().map(|branch| branch.id) {
+                send(model, Request::RebuildState { branch }, Pending::Act, out);
+            }
+        }
+        Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
+        Action::New | Action::Delete => lists::manage(model, run),
+        Action::Rename => match (model.layers.last(), model.panel.selected()) {
+            (None, Some(id)) => branches::rename_prompt(model, id),
+            (Some(_), _) => lists::manage(model, run),
+            (None, None) => {}
+        },
+        Action::ShowArchived => {
+            model.panel.archived = !model.panel.archived;
+            model.refresh();
+        }
+        Action::Trust => trust(model),
+        Action::Doctor => drop(send(model, Request::Doctor, Pending::Doctor, out)),
+        Action::Save => save(model, out),
+        Action::DetailDown => scroll_detail(model, 1),
+        Action::DetailUp => scroll_detail(model, -1),
+        _ => {}
+    }
+}
+
+/// The context overlay; the same key closes it.
+fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Overlay(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let mut overlay = Overlay::default();
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        if let Some(plan) = model.plan.plan(branch) {
+            overlay.show(Content::Plan(plan.clone()));
+        } else if let Some(blocked) = model.plan.blocked(branch) {
+            overlay.show(Content::Blocked(blocked.clone()));
+        } else {
+            model.plan.hurry(model.now);
+        }
+    }
+    model.layers.push(Layer::Overlay(Box::new(overlay)));
+    row_text(model, out);
+}
+
+/// Scrolls the overlay's detail pane by half a list's height.
+fn scroll_detail(model: &mut Model, way: isize) {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
+        let step = isize::try_from(overlay.page / 2).unwrap_or(1).max(1) * way;
+        overlay.detail_scroll = overlay.detail_scroll.saturating_add_signed(step).min(4_000);
+    }
+}
+
+/// Asks for the full text of the selected row, once a plan.
+pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let Some(Layer::Overlay(overlay)) = model.layers.last() else { return };
+    let Some(atom) = overlay.selected_atom() else { return };
+    let asked = model.pending.values().any(|p| *p == Pending::RowText(atom));
+    if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
+        send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
+    }
+}
+
+fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    match model.layers.last_mut() {
+        Some(Layer::Overlay(overlay)) => {
+            if overlay.filtering {
+                overlay.filtering = false;
+            } else {
+                unfold(overlay, model.session.as_ref());
+            }
+            row_text(model, out);
+        }
+        Some(Layer::Picker(_)) => lists::choose(model, out),
+        Some(Layer::Question(_)) => choose(model, out),
+        Some(Layer::Prompt(_)) => submit(model, out),
+        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Help { .. }) => {}
+        None => match model.focus {
+            Focus::Branches => {
+                if let Some(id) = model.panel.selected() {
+                    branches::switch(model, id, out);
+                } else {
+                    acts::fork(model, out);
+                }
+            }
+            Focus::Tools => model.layers.push(Layer::Traces(Traces { cursor: model.tool, scroll: 0 })),
+            Focus::Context => overlay(model, out),
+            Focus::Conversation => fold(model),
+            Focus::Composer => {}
+        },
+    }
+}
+
+/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns.
+fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
+    let Some((row, None)) = overlay.selected() else { return };
+    let range = row.kind == RowKind::Range;
+    if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
+        return;
+    }
+    let key = row.atom.key();
+    let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
+    overlay.past.extend(turns.map(|turns| (key, turns)));
+    if !overlay.opened.remove(&key) {
+        overlay.opened.insert(key);
+    }
+    overlay.list();
+}
+
+fn fold(model: &mut Model) {
+    let Some(session) = &model.session else { return };
+    let Some(slot) = model.conversation.selected() else { return };
+    let id = session.tree.head(slot).id;
+    if !model.conversation.opened.remove(&id) {
+        model.conversation.opened.insert(id);
+    }
+    model.conversation.reveal = true;
+}
+
+fn filter(model: &mut Model) {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
+        overlay.filtering = true;
+    } else if model.layers.is_empty() {
+        model.focus = Focus::Composer;
+        if model.composer.is_empty() {
+            model.composer.paste("/");
+        }
+    }
+}
+
+fn raw(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        send(model, Request::WireText { branch }, Pending::Wire, out);
+    }
+}
+
+/// The state block, to read and edit.
+pub(super) fn state(model: &mut Model) {
+    let Some(branch) = model.branch() else { return };
+    let text = branch.state.as_ref().map_or("", |state| state.text.as_str());
+    let version = branch.state.as_ref().map_or_else(
+        || "none yet: what you write here is sent as the state".to_owned(),
+        |state| format!("version {}{}", state.version, if state.edited { ", edited by you" } else { "" }),
+    );
+    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    let lines = clean.split('\n').map(str::to_owned).collect();
+    let title = format!("State block ({version})");
+    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), branch: branch.id })));
+}
+
+fn save(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return };
+    let (branch, text) = (editor.branch, editor.area.lines().join("\n"));
+    model.layers.pop();
+    send(model, Request::EditState { branch, text }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// Opens the text of the last folded paste.
+pub(super) fn expand_paste(model: &mut Model) {
+    let last = model.composer.pastes().last().map(|(chip, text)| (chip.to_owned(), text.clone()));
+    match last {
+        Some((chip, text)) => model.layers.push(Layer::Reader(Reader::new(chip, text, true))),
+        None => model.status.say(Weight::Notice, "There is no folded paste in the message.", model.now),
+    }
+}
+
+fn trust(model: &mut Model) {
+    let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
+    let (title, words, yes) = if trusted {
+        ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
+    } else {
+        let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
+                     It can change nothing. What it reads is sent to the model's server.";
+        ("Trust this folder?", words, "yes, let the model read here")
+    };
+    model.layers.push(Layer::Question(Question {
+        title: title.to_owned(),
+        words: vec![folder, words.to_owned()],
+        choices: vec![('n', "no".to_owned(), Act::Close), ('y', yes.to_owned(), Act::Trust(!trusted))],
+        cursor: 0,
+    }));
+}
+
+/// Another answer is still coming on the branch: what now?
+pub(super) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &Failure) {
+    model.layers.push(Layer::Question(Question {
+        title: "An answer is still coming".to_owned(),
+        words: vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()],
+        choices: vec![
+            ('w', "wait, and send it when that answer is done".to_owned(), Act::Wait(branch, draft.clone())),
+            ('f', "fork here and send it on the fork".to_owned(), Act::ForkAndSend(branch, draft)),
+            ('n', "neither; keep writing".to_owned(), Act::Close),
+        ],
+        cursor: 0,
+    }));
+}
+
+/// What must go does not fit, as the screen knows already.
+pub(super) fn blocked_here(model: &mut Model, branch: BranchId) {
+    let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
+    blocked(model, branch, &Failure::user(sentence));
+}
+
+/// What must go does not fit: the ways out.
+pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
+    let mut choices: Vec<(char, String, Act)> = Vec::new();
+    if let Some(blocked) = model.plan.blocked(branch) {
+        choices = ways_out(blocked);
+    }
+    choices.push(('o', "look at what must go".to_owned(), Act::Run(Action::Context)));
+    choices.push(('n', "keep writing".to_owned(), Act::Close));
+    let mut words = vec![failure.what.clone()];
+    words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
+    model.layers.push(Layer::Question(Question { title: "It does not fit".to_owned(), words, choices, cursor: 0 }));
+    model.plan.hurry(model.now);
+}
+
+fn ways_out(blocked: &Blocked) -> Vec<(char, String, Act)> {
+    let way = |choice: &Choice| match choice {
+        Choice::LargerBudget { at_least } => {
+            let cap = at_least.saturating_add(blocked.budget.safety).div_ceil(500) * 500;
+            Some(('b', choice.sentence(), Act::Budget(cap)))
+        }
+        Choice::OtherModel => Some(('m', choice.sentence(), Act::Models)),
+        Choice::Unpin { atoms, .. } => Some(('u', choice.sentence(), Act::Unpin(atoms.clone()))),
+        Choice::FewerTools { .. } => Some(('t', choice.sentence(), Act::Trust(false))),
+        Choice::ShorterMessage { .. } => Some(('s', choice.sentence(), Act::Close)),
+        Choice::ShortenBodies { .. } => None,
+    };
+    blocked.choices.iter().filter_map(way).collect()
+}
+
+/// Enter in a question.
+pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Question(question)) = model.layers.last() else { return };
+    let Some((_, _, act)) = question.choices.get(question.cursor).cloned() else { return };
+    model.layers.pop();
+    match act {
+        Act::Close => {}
+        Act::Run(action) => super::keys::action(model, action, None, out),
+        Act::ForkAndSend(branch, draft) => {
+            let request = Request::Fork { branch, at: None, name: None, switch: true };
+            send(model, request, Pending::Fork(Some(draft)), out);
+        }
+        Act::Wait(branch, draft) => {
+            if model.live.contains_key(&branch) {
+                model.waiting.insert(branch, draft);
+                let text = "The message will be sent when the answer is done; Esc calls it back.";
+                model.status.say(Weight::Notice, text, model.now);
+            } else {
+                ask::ask(model, branch, draft, None, out);
+            }
+        }
+        Act::Budget(cap) => {
+            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+                overrides.budget = Some(cap);
+                branches::set_overrides(model, overrides, out);
+            }
+        }
+        Act::Unpin(atoms) => {
+            if let Some(branch) = model.branch().map(|branch| branch.id) {
+                let items = atoms.into_iter().map(Item::Atom).collect();
+                send(model, Request::Mark { branch, items, act: api::Act::Clear }, Pending::Act, out);
+                model.plan.hurry(model.now);
+            }
+        }
+        Act::Models => lists::models(model, out),
+        Act::DeleteSession(id) => {
+            send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
+            lists::filter_changed(model, out);
+        }
+        Act::Trust(trusted) => {
+            if let Some(session) = &mut model.session {
+                session.workspace.1 = trusted;
+            }
+            send(model, Request::Trust { trusted }, Pending::Act, out);
+            model.plan.hurry(model.now);
+        }
+    }
+}
+
+fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Prompt(Prompt { text, purpose, .. })) = model.layers.pop() else { return };
+    let text = text.trim().to_owned();
+    if text.is_empty() && purpose != Purpose::NewSession {
+        return;
+    }
+    match purpose {
+        Purpose::RenameBranch(branch) => {
+            send(model, Request::RenameBranch { branch, name: text }, Pending::Act, out);
+        }
+        Purpose::RenameSession(id) => {
+            let session = id.map(|id| id.to_string());
+            send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
+            lists::filter_changed(model, out);
+        }
+        Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
+    }
+}

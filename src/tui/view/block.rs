@@ -1,0 +1,424 @@
+//! One message as rows: its header, its body, what hangs under it; and the turn that is under way.
+//! Not for: where the rows stand (`conversation`).
+
+use super::cache::{Cache, Growing, Of};
+use super::tools;
+use crate::domain::ids::BranchId;
+use crate::domain::mark::MarkKind;
+use crate::domain::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::run::RunCard;
+use crate::domain::state;
+use crate::domain::tree::Slot;
+use crate::tui::model::live::Live;
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, Model};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use std::rc::Rc;
+
+/// Bytes of a folded long message of a person or a tool.
+const FOLD_BYTES: usize = 6_000;
+/// Rows of a folded long message.
+const FOLD_ROWS: usize = 40;
+/// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
+const TOOL_BYTES: usize = 200_000;
+
+/// Rows of one message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    parts: Vec<Rc<Vec<Line>>>,
+    /// Everything in it is dimmed.
+    pub(super) out: bool,
+}
+
+impl Block {
+    fn own(&mut self, lines: Vec<Line>) {
+        if !lines.is_empty() {
+            self.parts.push(Rc::new(lines));
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+
+    pub(super) fn rows(&self, from: usize) -> impl Iterator<Item = &Line> {
+        self.parts.iter().flat_map(|part| part.iter()).skip(from)
+    }
+}
+
+/// What blocks are made from.
+pub(super) struct Maker<'a> {
+    pub(super) model: &'a Model,
+    pub(super) session: &'a Session,
+    pub(super) theme: &'a Theme,
+    pub(super) width: u16,
+}
+
+impl Maker<'_> {
+    /// How many blocks there are: the messages, and the open or failed turn.
+    pub(super) fn count(&self) -> usize {
+        self.model.conversation.path.len() + usize::from(self.tail_there())
+    }
+
+    fn tail_there(&self) -> bool {
+        let branch = self.session.current;
+        self.model.live.contains_key(&branch) || self.model.conversation.failed.contains_key(&branch)
+    }
+
+    /// The block at a place.
+    pub(super) fn block(&self, at: usize, cache: &mut Cache) -> Block {
+        match self.model.conversation.path.get(at) {
+            Some(slot) => self.message(at, *slot, cache),
+            None => self.tail(self.session.current, cache),
+        }
+    }
+
+    fn message(&self, at: usize, slot: Slot, cache: &mut Cache) -> Block {
+        let head = self.session.tree.head(slot);
+        let mark = self.model.conversation.marks.get(at).copied().flatten();
+        let mut block = Block { out: mark.is_some_and(MarkKind::excludes) || head.hidden, ..Block::default() };
+        if head.role == Role::Tool {
+            block.own(vec![self.tool_line(head, mark)]);
+            if self.opened(head) {
+                block.parts.push(self.body(head, cache));
+            }
+        } else {
+            block.own(vec![self.header(slot, head, mark)]);
+            block.parts.push(self.body(head, cache));
+            block.own(self.foot(at, head));
+        }
+        let next = self.model.conversation.path.get(at + 1).map(|slot| self.session.tree.head(*slot).role);
+        if next != Some(Role::Tool) {
+            block.own(vec![Line::new()]);
+        }
+        block
+    }
+
+    fn opened(&self, head: &NodeHead) -> bool {
+        self.model.conversation.opened.contains(&head.id)
+    }
+
+    fn dot(&self) -> String {
+        format!(" {} ", self.theme.glyphs.dot)
+    }
+
+    fn header(&self, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+        let mut line = Line::new();
+        self.put_mark(&mut line, mark);
+        let name = match head.role {
+            Role::User => head.name.as_deref().unwrap_or("you"),
+            Role::Assistant => head.model.as_deref().unwrap_or("model"),
+            Role::System => "instructions",
+            Role::Tool => "tool",
+        };
+        line.push(if head.role == Role::User { Ink::You } else { Ink::Model }, name);
+        if head.at > 0 {
+            line.push(Ink::Dim, &format!("{}{}", self.dot(), text::clock(head.at, self.model.facts.offset)));
+        }
+        if let Some(run) = self.session.run_of_answer(head.id) {
+            let room = usize::from(self.width).saturating_sub(line.width());
+            line.push(Ink::Dim, &text::fit(&self.account(run), room, self.theme.glyphs.ellipsis));
+        }
+        let (place, count) = self.session.tree.place(slot);
+        if count > 1 {
+            let (open, close) = self.theme.glyphs.sibling;
+            line.push(Ink::Accent, &format!(" {open}{}/{count}{close}", place + 1));
+        }
+        if head.hidden {
+            line.push(Ink::Dim, &format!("{}hidden, never sent", self.dot()));
+        }
+        line
+    }
+
+    fn put_mark(&self, line: &mut Line, mark: Option<MarkKind>) {
+        let glyphs = &self.theme.glyphs;
+        let (ink, sign, left) = match mark {
+            None => return,
+            Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin, String::new()),
+            Some(MarkKind::Leased { turns }) => (Ink::Leased, glyphs.lease, turns.to_string()),
+            Some(MarkKind::Exclude) => (Ink::Excluded, glyphs.out, String::new()),
+            Some(MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out, "1".to_owned()),
+            Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once, "1".to_owned()),
+        };
+        line.push(ink, &format!("{sign}{left} "));
+    }
+
+    /// ` · 1,204 in / 310 out · $0.0011`, only of what is known.
+    fn account(&self, run: &RunCard) -> String {
+        let known = |n: Option<u32>, word: &str| n.map(|n| format!("{} {word}", text::number(u64::from(n))));
+        let tokens: Vec<String> =
+            [known(run.usage.prompt, "in"), known(run.usage.completion, "out")].into_iter().flatten().collect();
+        let facts = [(!tokens.is_empty()).then(|| tokens.join(" / ")), run.cost_micro.map(text::money)];
+        facts.into_iter().flatten().map(|fact| self.dot() + &fact).collect()
+    }
+
+    fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
+        let width = usize::from(self.width);
+        if head.end == End::Removed {
+            return Rc::new(vec![Line::of(Ink::Dim, "removed; only its place is left")]);
+        }
+        let Some(node) = self.model.bodies.get(head.id) else {
+            if head.content.is_none() && head.bytes == 0 {
+                return Rc::default();
+            }
+            let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
+            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+        };
+        let opened = self.opened(head);
+        let of = Of::Body(head.id, head.content, opened);
+        cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
+    }
+
+    fn wrap(&self, head: &NodeHead, content: &Content, opened: bool, width: usize) -> Vec<Line> {
+        let mut rows = Vec::new();
+        for part in &content.parts {
+            match part {
+                Part::Reasoning { text } => rows.extend(self.thought(text, opened, width)),
+                Part::Opaque { mime, bytes, .. } => {
+                    rows.push(Line::of(Ink::Tool, &format!("[{mime}, {} bytes]", text::number(*bytes))));
+                }
+                Part::Text { .. } | Part::Call { .. } | Part::Reply { .. } => {}
+            }
+        }
+        let words = content.words();
+        match head.role {
+            Role::Assistant => rows.extend(filled(&state::strip(&words, head.end == End::Complete), width)),
+            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::User | Role::System if opened => rows.extend(filled(&words, width)),
+            Role::User | Role::System => rows.extend(self.folded(&words, width)),
+        }
+        let unanswered = usize::from(head.calls).saturating_sub(self.answered(head));
+        if unanswered > 0 {
+            for (_, name, args) in content.calls().take(unanswered) {
+                let line = Line::of(Ink::Warn, self.theme.glyphs.folded).with(Ink::Tool, &format!(" {name} "));
+                rows.push(line.with(Ink::Dim, &text::fit(args, 60, self.theme.glyphs.ellipsis)));
+            }
+        }
+        rows
+    }
+
+    /// How many results of this message's calls stand below it.
+    fn answered(&self, head: &NodeHead) -> usize {
+        let Some(mut at) = self.session.tree.slot(head.id) else { return 0 };
+        let mut count = 0;
+        while let [only, ..] = self.session.tree.children(Some(at)) {
+            if self.session.tree.head(*only).role != Role::Tool {
+                break;
+            }
+            at = *only;
+            count += 1;
+        }
+        count
+    }
+
+    fn thought(&self, thought: &str, opened: bool, width: usize) -> Vec<Line> {
+        let glyphs = &self.theme.glyphs;
+        let sign = if opened { glyphs.opened } else { glyphs.folded };
+        let chars = u64::try_from(thought.chars().count()).unwrap_or(0);
+        let line = format!("{sign} thought aloud{}{} characters", self.dot(), text::number(chars));
+        let mut rows = vec![Line::of(Ink::Dim, &line)];
+        if opened {
+            rows.extend(Flow::plain(thought, width, Ink::Dim));
+        }
+        rows
+    }
+
+    fn folded(&self, words: &str, width: usize) -> Vec<Line> {
+        if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
+            return filled(words, width);
+        }
+        let mut rows = filled(prefix(words, FOLD_BYTES), width);
+        rows.truncate(FOLD_ROWS);
+        let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
+        let sign = self.theme.glyphs.folded;
+        rows.push(Line::of(Ink::Dim, &format!("{sign} {bytes} bytes in all; Enter on the message opens it")));
+        rows
+    }
+
+    fn tool_line(&self, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+        let trace = self.session.trace_of(head.id);
+        let glyphs = &self.theme.glyphs;
+        let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
+        let mut line = Line::of(Ink::Dim, &format!("{sign} "));
+        self.put_mark(&mut line, mark);
+        let Some(trace) = trace else {
+            let name = head.name.as_deref().unwrap_or("tool result");
+            return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
+        };
+        line.push(Ink::Tool, &trace.name);
+        let room = usize::from(self.width).saturating_sub(line.width() + 14).min(60);
+        line.push(Ink::Dim, &format!(" {} ", text::fit(&arguments(&trace.args), room, glyphs.ellipsis)));
+        let (ink, sign) = tools::sign(self.theme, trace.status);
+        line.with(ink, sign).with(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)))
+    }
+
+    fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
+        let mut rows = Vec::new();
+        if head.role == Role::User
+            && let Some(run) = self.session.run_of_user(head.id)
+        {
+            rows.push(self.attached(run));
+        }
+        let what = match head.end {
+            End::Complete | End::Removed => return rows,
+            End::Truncated => "the server stopped before the end",
+            End::Cancelled => "stopped",
+            End::Interrupted => "interrupted: the program ended while it came",
+            End::Errored => "failed while it came; what came is kept",
+        };
+        let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
+        if at + 1 == self.model.conversation.path.len() {
+            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let hint = format!(
+                "{}{} continue{}{} again",
+                self.dot(),
+                key(Action::Continue),
+                self.dot(),
+                key(Action::Regenerate)
+            );
+            line.push(Ink::Dim, &hint);
+        }
+        rows.push(line);
+        rows
+    }
+
+    /// `└ CTX Light · 5 items · +612 tok est · ^o why`
+    fn attached(&self, run: &RunCard) -> Line {
+        let dot = self.dot();
+        let items = text::counted(u64::from(run.items), "item");
+        let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
+        let words = format!(
+            "{} CTX {}{dot}{items}{dot}+{} tok est{dot}{key} why",
+            self.theme.glyphs.under,
+            run.mode.title(),
+            text::number(u64::from(run.attached)),
+        );
+        Line::of(Ink::Dim, &words)
+    }
+
+    fn tail(&self, branch: BranchId, cache: &mut Cache) -> Block {
+        let mut block = Block::default();
+        if let Some(live) = self.model.live.get(&branch) {
+            self.live(live, &mut block, cache);
+        }
+        if let Some(failure) = self.model.conversation.failed.get(&branch) {
+            let width = usize::from(self.width);
+            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
+                if !words.is_empty() {
+                    rows.extend(Flow::plain(words, width, ink));
+                }
+            }
+            block.own(rows);
+        }
+        block
+    }
+
+    fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
+        let width = usize::from(self.width);
+        if !live.user.is_empty() {
+            block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
+            let of = Of::Held(live.user.as_ptr().addr(), live.user.len());
+            block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
+            block.own(vec![Line::new()]);
+        }
+        block.own(vec![self.live_header(live)]);
+        if !live.reasoning.is_empty() {
+            let chars = text::number(u64::try_from(live.reasoning.len()).unwrap_or(0));
+            let sign = self.theme.glyphs.folded;
+            block.own(vec![Line::of(Ink::Dim, &format!("{sign} thinking aloud{}{chars} bytes", self.dot()))]);
+        }
+        self.growing(live, block, cache);
+        let open = self.session.traces.iter().rev().take(64).filter(|t| t.node.is_none() && Some(t.run) == live.run);
+        let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
+        calls.reverse();
+        block.own(calls);
+        if let Some(retry) = &live.retry {
+            let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
+            let words = format!("{} Attempt {} follows in {seconds} s; Esc stops it.", retry.why, retry.attempt);
+            block.own(Flow::plain(&words, width, Ink::Warn));
+        }
+        block.own(vec![Line::new()]);
+    }
+
+    fn open_call(&self, trace: &crate::domain::trace::ToolTrace) -> Line {
+        let (ink, sign) = tools::sign(self.theme, trace.status);
+        let line = Line::of(Ink::Dim, &format!("{} ", self.theme.glyphs.folded)).with(Ink::Tool, &trace.name);
+        let args = text::fit(&arguments(&trace.args), usize::from(self.width / 2), self.theme.glyphs.ellipsis);
+        line.with(Ink::Dim, &format!(" {args} ")).with(ink, sign)
+    }
+
+    fn live_header(&self, live: &Live) -> Line {
+        let name = self.session.settings().map_or("model", |settings| settings.model.name.as_str());
+        let mut header = Line::of(Ink::Model, name);
+        let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
+            (true, _) => "stopping",
+            (false, true) => "asked",
+            (false, false) => "answering",
+        };
+        header.push(
+            Ink::Accent,
+            &format!("{}{} {doing} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
+        );
+        if live.tokens > 0 {
+            let label = live.certainty.map_or("", crate::domain::tokens::Certainty::label);
+            header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
+        }
+        if let Some(cost) = live.cost {
+            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::money(cost)));
+        }
+        header
+    }
+
+    /// The words so far: whole lines are wrapped once, only the last is wrapped again.
+    fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
+        let shown = state::shown_while_streaming(&live.text);
+        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.upto > live.text.len();
+        if cache.growing.as_ref().is_none_or(stale) {
+            let flow = Flow::new(usize::from(self.width), Ink::Text);
+            cache.growing = Some(Growing { run: live.run, width: self.width, upto: 0, flow, done: Rc::default() });
+        }
+        let Some(growing) = &mut cache.growing else { return };
+        let fresh = live.text.get(growing.upto..shown).unwrap_or_default();
+        if let Some(end) = fresh.rfind('\n') {
+            growing.flow.text(&fresh[..end]);
+            Rc::make_mut(&mut growing.done).append(&mut growing.flow.rows);
+            growing.upto += end + 1;
+        }
+        block.parts.push(growing.done.clone());
+        let rest = live.text.get(growing.upto..shown).unwrap_or_default();
+        if !rest.is_empty() {
+            let mut tail = growing.flow.clone();
+            tail.text(rest);
+            block.own(tail.rows);
+        }
+    }
+}
+
+fn filled(words: &str, width: usize) -> Vec<Line> {
+    if words.trim().is_empty() { Vec::new() } else { Flow::all(words.trim_end(), width, Ink::Text) }
+}
+
+/// The first `bytes` bytes, or a little less.
+fn prefix(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Arguments of a call in a few words: the values of a flat JSON object, else the text itself.
+fn arguments(args: &str) -> String {
+    let Ok(serde_json::Value::Object(map)) = serde_json::from_str(args) else { return args.to_owned() };
+    let words = map.values().map(|value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

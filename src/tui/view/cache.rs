@@ -1,0 +1,79 @@
+//! Wrapped rows that were worked out before, the longest unseen dropped when there are too many.
+//! Not for: deciding what is drawn.
+
+use crate::domain::hash::Hash;
+use crate::domain::ids::{NodeId, RunId};
+use crate::tui::text::Line;
+use crate::tui::text::markdown::Flow;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Rows kept at most.
+const LIMIT: usize = 120_000;
+
+/// What rows were worked out from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Of {
+    /// A message's body: content, whether opened.
+    Body(NodeId, Option<Hash>, bool),
+    /// A text by its hash.
+    Text(Hash, bool),
+    /// A text by its place in memory and its length (for what is too long to hash each frame).
+    Held(usize, usize),
+}
+
+/// The words that come, wrapped as far as their lines are whole.
+#[derive(Debug)]
+pub(super) struct Growing {
+    pub(super) run: Option<RunId>,
+    pub(super) width: u16,
+    pub(super) upto: usize,
+    pub(super) flow: Flow,
+    pub(super) done: Rc<Vec<Line>>,
+}
+
+/// Rows, and the frame in which they were last drawn.
+type Held = (Rc<Vec<Line>>, u64);
+
+/// Rows by what they were worked out from, and the width.
+#[derive(Debug, Default)]
+pub struct Cache {
+    held: HashMap<(Of, u16), Held>,
+    rows: usize,
+    frame: u64,
+    pub(super) growing: Option<Growing>,
+    /// How often rows had to be worked out, for tests.
+    pub misses: u64,
+}
+
+impl Cache {
+    pub(super) fn next_frame(&mut self) {
+        self.frame += 1;
+    }
+
+    /// The rows, worked out now if they are not held.
+    pub(super) fn rows(&mut self, of: Of, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
+        let frame = self.frame;
+        let key = (of, width);
+        if let Some((rows, at)) = self.held.get_mut(&key) {
+            *at = frame;
+            return rows.clone();
+        }
+        self.misses += 1;
+        let rows = Rc::new(make());
+        self.rows += rows.len() + 8;
+        if self.rows > LIMIT {
+            self.shrink();
+        }
+        self.held.insert(key, (rows.clone(), frame));
+        rows
+    }
+
+    fn shrink(&mut self) {
+        let mut ages: Vec<u64> = self.held.values().map(|(_, at)| *at).collect();
+        ages.sort_unstable();
+        let limit = ages.get(ages.len() / 2).copied().unwrap_or(0).min(self.frame.saturating_sub(1));
+        self.held.retain(|_, (_, at)| *at > limit);
+        self.rows = self.held.values().map(|(rows, _)| rows.len() + 8).sum();
+    }
+}

@@ -1,0 +1,151 @@
+//! The panel at the right: how full the next call is, by section, what is out, what it costs.
+//! Not for: acting on it (the overlay).
+
+use super::{Look, paint};
+use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::policy::Section;
+use crate::tui::model::plan::Solved;
+use crate::tui::model::{Action, Focus};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The ink of a meter that is so full.
+pub(super) fn meter_ink(used: u32, of: u32) -> Ink {
+    let percent = u64::from(used) * 100 / u64::from(of.max(1));
+    match percent {
+        0..80 => Ink::MeterLow,
+        80..95 => Ink::MeterMid,
+        _ => Ink::MeterHigh,
+    }
+}
+
+/// `5,213 / 8,000 est`.
+pub(super) fn total(plan: &ContextPlan) -> String {
+    let (used, of) = (text::number(u64::from(plan.est_total)), text::number(u64::from(plan.budget.prompt)));
+    format!("{used} / {of} {}", plan.certainty.label())
+}
+
+/// The bar by section: neighbours differ by their ink, the fullness by the whole bar's.
+pub(super) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+    let full = meter_ink(plan.est_total, plan.budget.prompt);
+    let calm = full == Ink::MeterLow;
+    let ink = |section: Section| match section {
+        Section::StickyPins if calm => Ink::Pinned,
+        Section::LeasedPins if calm => Ink::Leased,
+        Section::State | Section::Retrieved | Section::QuotedReply if calm => Ink::Tool,
+        Section::System | Section::Personality | Section::Guidelines if calm => Ink::Model,
+        Section::UserMessage if calm => Ink::You,
+        _ => full,
+    };
+    let fixed = u64::from(plan.framing) + u64::from(plan.tools);
+    let mut parts: Vec<(Ink, u64)> = plan.sections().into_iter().map(|(s, n)| (ink(s), u64::from(n))).collect();
+    parts.push((if calm { Ink::Dim } else { full }, fixed));
+    paint::bar(look.theme, &parts, u64::from(plan.budget.prompt), area, buf);
+}
+
+pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Context);
+    let branch = look.model.branch().map(|branch| branch.id);
+    let plan = branch.and_then(|id| look.model.plan.plan(id));
+    let mut title = Line::of(Ink::Heading, "Context");
+    if let Some(plan) = plan {
+        title.push(Ink::Text, &format!(" {}", total(plan)));
+    }
+    let inside = look.frame(title, focus, area, buf);
+    if inside.is_empty() {
+        return;
+    }
+    match (plan, branch.and_then(|id| look.model.plan.blocked(id))) {
+        (Some(plan), _) => rows(look, plan, inside, buf),
+        (None, Some(blocked)) => full(look, blocked, inside, buf),
+        (None, None) => {
+            let words = "Shows what the next call will hold, and what it leaves out.";
+            paint::lines(look.theme, &Flow::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
+        }
+    }
+}
+
+fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+    let percent = format!(" {} %", u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1)));
+    let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
+    meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
+    let ink = meter_ink(plan.est_total, plan.budget.prompt);
+    paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
+    let mut lines: Vec<(Line, Line)> = Vec::new();
+    for (section, tokens) in plan.sections() {
+        lines.push((section_label(look, plan, section), Line::of(Ink::Text, &text::number(u64::from(tokens)))));
+    }
+    for (name, tokens) in [("framing", plan.framing), ("tool schemas", plan.tools)] {
+        if tokens > 0 {
+            lines.push((Line::of(Ink::Dim, name), Line::of(Ink::Dim, &text::number(u64::from(tokens)))));
+        }
+    }
+    let out: u64 = plan.excluded().map(|row| u64::from(row.turns.max(1))).sum();
+    if out > 0 {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width).saturating_sub(10 + text::number(out).len()));
+        lines.push((
+            Line::of(Ink::Excluded, &rule),
+            Line::of(Ink::Excluded, &format!("excluded {}", text::number(out))),
+        ));
+    }
+    let suggested = plan.suggested().count();
+    if suggested > 0 {
+        lines.push((Line::of(Ink::Dim, &format!("suggested pins ({suggested})")), Line::new()));
+    }
+    lines.extend(cached(look));
+    for ((label, value), place) in lines.iter().zip(area.rows().skip(1)) {
+        paint::pair(look.theme, label, value, place, buf);
+    }
+    let below = Rect { y: area.y.saturating_add(u16::try_from(lines.len() + 2).unwrap_or(u16::MAX)), ..area };
+    notes(look, plan, below, area, buf);
+}
+
+fn section_label(look: &Look<'_>, plan: &ContextPlan, section: Section) -> Line {
+    let glyphs = &look.theme.glyphs;
+    let count = plan.included().filter(|row| row.section() == Some(section)).count();
+    match section {
+        Section::StickyPins => Line::of(Ink::Text, "pins ").with(Ink::Pinned, &format!("{}{count}", glyphs.pin)),
+        Section::LeasedPins => Line::of(Ink::Text, "leases ").with(Ink::Leased, &format!("{}{count}", glyphs.lease)),
+        Section::Recent | Section::Retrieved => Line::of(Ink::Text, &format!("{} {count}", section.title())),
+        _ => Line::of(Ink::Text, section.title()),
+    }
+}
+
+fn cached(look: &Look<'_>) -> Option<(Line, Line)> {
+    match &look.model.plan.shown.as_ref()?.solved {
+        Solved::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
+            let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
+            let value = format!("{} {percent} %", look.theme.glyphs.about);
+            Some((Line::of(Ink::Dim, "same as last call"), Line::of(Ink::Dim, &value)))
+        }
+        Solved::Plan { .. } | Solved::Blocked(_) => None,
+    }
+}
+
+fn notes(look: &Look<'_>, plan: &ContextPlan, from: Rect, within: Rect, buf: &mut Buffer) {
+    let mut rows: Vec<Line> = Vec::new();
+    for warning in &plan.warnings {
+        rows.extend(Flow::plain(&warning.sentence(), usize::from(within.width), Ink::Warn));
+    }
+    if look.focused(Focus::Context) {
+        let hint = format!("{} or Enter: look inside", look.key(Action::Context));
+        rows.extend(Flow::plain(&hint, usize::from(within.width), Ink::Dim));
+    }
+    for (row, y) in rows.iter().zip(from.y..within.bottom()) {
+        paint::line(look.theme, row, Rect { y, height: 1, ..within }, buf);
+    }
+}
+
+fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
+    let width = usize::from(area.width);
+    let mut rows = Flow::plain("It does not fit.", width, Ink::Danger);
+    rows.extend(Flow::plain(&blocked.sentence(), width, Ink::Text));
+    rows.push(Line::new());
+    for choice in &blocked.choices {
+        rows.extend(Flow::all(&format!("- {}", choice.sentence()), width, Ink::Text));
+    }
+    paint::lines(look.theme, &rows, area, buf);
+}

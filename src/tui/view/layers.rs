@@ -1,0 +1,127 @@
+//! What lies over the chat: reader, question, prompt, editor; overlay, list, help and tool calls are drawn in their own files.
+//! Not for: the chat itself.
+
+use super::cache::{Cache, Of};
+use super::{Look, help, overlay, paint, picker, tools};
+use crate::domain::ids::NodeId;
+use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
+use crate::tui::model::{Action, Model};
+use crate::tui::text::Line;
+use crate::tui::text::markdown::Flow;
+use crate::tui::theme::{Ink, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+/// Notes sizes that moving about needs.
+pub(super) fn settle(layer: &mut Layer, area: Rect) {
+    if let Layer::Overlay(overlay) = layer {
+        overlay.page = overlay::list_rows(area);
+    }
+}
+
+/// Draws the layer at a place of the stack. Returns the contents that it lacks.
+pub(super) fn draw(
+    model: &mut Model,
+    at: usize,
+    cache: &mut Cache,
+    theme: &Theme,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Vec<NodeId> {
+    let mut seen = None;
+    let mut wanted = Vec::new();
+    {
+        let look = Look { theme, model };
+        match &model.layers[at] {
+            Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
+            Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
+            Layer::Traces(it) => wanted = tools::full(&look, cache, it, area, buf),
+            Layer::Picker(it) => picker::draw(&look, it, area, buf),
+            Layer::Question(it) => question(&look, it, area, buf),
+            Layer::Prompt(it) => prompt(&look, it, area, buf),
+            Layer::Editor(it) => editor(&look, it, area, buf),
+            Layer::Help { scroll } => {
+                help::draw(&look, *scroll, area, buf);
+                seen = Some((help::last(&look, area), 0));
+            }
+        }
+    }
+    match (&mut model.layers[at], seen) {
+        (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
+        (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
+        _ => {}
+    }
+    wanted
+}
+
+fn reader(look: &Look<'_>, reader: &Reader, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::wipe(area, buf);
+    let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    let width = inside.width.saturating_sub(1).max(1);
+    let rows = cache.rows(Of::Text(reader.key, reader.exact), width, || {
+        let room = usize::from(width);
+        if reader.exact { Flow::exact(&reader.text, room, Ink::Text) } else { Flow::all(&reader.text, room, Ink::Text) }
+    });
+    paint::lines(look.theme, rows.iter().skip(reader.scroll), inside, buf);
+    let page = usize::from(inside.height);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(reader.scroll), count(rows.len()), count(page), inside, buf);
+    (rows.len(), page)
+}
+
+fn question(look: &Look<'_>, question: &Question, area: Rect, buf: &mut Buffer) {
+    let width = area.width.saturating_sub(4).clamp(1, 76);
+    let room = usize::from(width.saturating_sub(4)).max(1);
+    let mut rows = Vec::new();
+    for words in &question.words {
+        rows.extend(Flow::plain(words, room, Ink::Text));
+    }
+    rows.push(Line::new());
+    let first = rows.len();
+    for (key, words, _) in &question.choices {
+        let words = paint::cut(look.theme, Ink::Text, words, room.saturating_sub(4));
+        let mut line = Line::of(Ink::Accent, &format!(" {key}  "));
+        line.pieces.extend(words.pieces);
+        rows.push(line);
+    }
+    let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
+    let place = paint::middle(area, width, height);
+    paint::wipe(place, buf);
+    let inside = look.frame(Line::of(Ink::Warn, &question.title), true, place, buf);
+    let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
+    let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
+    paint::lines(look.theme, rows.iter().skip(over), within, buf);
+    let y = inside.y.saturating_add(u16::try_from(first - over + question.cursor).unwrap_or(0));
+    if y < inside.bottom() {
+        paint::select(look.theme, Rect { y, height: 1, ..inside }, buf);
+    }
+}
+
+fn prompt(look: &Look<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
+    let place = paint::middle(area, 70, 3);
+    paint::wipe(place, buf);
+    let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
+    let inside = look.frame(title, true, place, buf);
+    let shown = crate::domain::safe::Safe::line(&prompt.text);
+    let mut line = Line::of(Ink::Text, shown.as_str()).with(Ink::Accent, "_");
+    let over = line.width().saturating_sub(usize::from(inside.width));
+    if over > 0 {
+        let tail: String = shown.as_str().chars().skip(over + 1).collect();
+        line = Line::of(Ink::Text, &tail).with(Ink::Accent, "_");
+    }
+    paint::line(look.theme, &line, inside, buf);
+}
+
+fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
+    if area.height >= 2 {
+        let hint = format!("{} saves  Esc leaves it as it was", look.key(Action::Save));
+        paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
+    if !inside.is_empty() {
+        editor.area.render(inside, buf);
+    }
+}

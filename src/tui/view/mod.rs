@@ -1,0 +1,119 @@
+//! What the screen looks like, from the model alone.
+//!
+//! ```text
+//! ┌ Branches ──┐┌ session ▸ branch · model ──┐┌ Context ───┐
+//! │            ││                            ││            │
+//! ├ Tools ─────┤│        conversation        ││            │
+//! │            ││                            ││            │
+//! └────────────┘└────────────────────────────┘└────────────┘
+//!  a notice, when there is one
+//! ┌ CTX ─ policy ─ model ─ cost ───────────────────────────┐
+//! │ > composer                                             │
+//! └ hints ─────────────────────────────────────────────────┘
+//! ```
+//!
+//! Below 100 columns the side panels are tabs; below 60×16 there is one pane at a time.
+//! Not for: colours (`theme`) or changing anything a person decided (`update`).
+
+mod block;
+mod branches;
+pub mod cache;
+mod composer;
+mod context;
+mod conversation;
+mod empty;
+mod help;
+mod layers;
+mod layout;
+mod overlay;
+mod paint;
+mod picker;
+mod tools;
+
+use crate::domain::ids::NodeId;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::{Action, Focus, Model, When};
+use crate::tui::theme::Theme;
+use cache::Cache;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What every view is given.
+struct Look<'a> {
+    theme: &'a Theme,
+    model: &'a Model,
+}
+
+/// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
+/// whose contents the frame lacks.
+pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
+    let area = buf.area;
+    if area.width == 0 || area.height == 0 {
+        return Vec::new();
+    }
+    cache.next_frame();
+    let full = model.layers.iter().rposition(Layer::full);
+    let mut wanted = Vec::new();
+    if full.is_none() {
+        let rows = composer::rows(model, area);
+        let areas = layout::areas(model, area, rows);
+        if let Some(pane) = areas.conversation {
+            let inner = layout::inside(pane);
+            wanted = conversation::settle(model, cache, theme, inner);
+        }
+        chat(model, cache, theme, &areas, buf);
+    }
+    for at in full.unwrap_or(0)..model.layers.len() {
+        layers::settle(&mut model.layers[at], area);
+        wanted.extend(layers::draw(model, at, cache, theme, area, buf));
+    }
+    model.bodies.begin_frame();
+    for id in &wanted {
+        model.bodies.touch(*id);
+    }
+    wanted
+}
+
+fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, buf: &mut Buffer) {
+    let look = Look { theme, model };
+    if let Some(area) = areas.tabs {
+        layout::tabs(&look, area, buf);
+    }
+    if let Some(area) = areas.branches {
+        branches::draw(&look, area, buf);
+    }
+    if let Some(area) = areas.tools {
+        tools::panel(&look, area, buf);
+    }
+    if let Some(area) = areas.context {
+        context::draw(&look, area, buf);
+    }
+    if let Some(area) = areas.conversation {
+        conversation::draw(&look, cache, area, buf);
+    }
+    if let Some(area) = areas.notice {
+        composer::notice(&look, area, buf);
+    }
+    if let Some(area) = areas.composer {
+        composer::draw(&look, area, buf);
+    }
+}
+
+impl Look<'_> {
+    fn focused(&self, focus: Focus) -> bool {
+        self.model.focus == focus && self.model.layers.is_empty()
+    }
+
+    fn key(&self, action: Action) -> String {
+        self.model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()))
+    }
+
+    fn key_in(&self, action: Action, when: When) -> String {
+        let bound = self.model.keys.bindings().iter().find(|b| b.run == action && b.when == when);
+        bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
+    }
+
+    fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+        paint::frame(self.theme, title, focus, area, buf)
+    }
+}

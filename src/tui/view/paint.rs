@@ -1,0 +1,129 @@
+//! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
+//! Not for: what is written.
+
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::{Block, Borders, Clear, Widget};
+
+/// Writes one line at the top of `area`, cut at its right edge.
+pub(super) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    let (mut x, end) = (area.x, area.right());
+    for piece in &line.pieces {
+        let room = usize::from(end - x);
+        if room == 0 {
+            break;
+        }
+        let (next, _) = buf.set_stringn(x, area.y, &piece.text, room, theme.style(piece.ink));
+        x = next;
+    }
+}
+
+/// Writes lines from the top of `area` down.
+pub(super) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, area: Rect, buf: &mut Buffer) {
+    for (line_, row) in all.into_iter().zip(area.rows()) {
+        line(theme, line_, row, buf);
+    }
+}
+
+/// Writes a line at the right edge.
+pub(super) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
+    let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
+    let area = Rect { x: area.right() - wide, width: wide, ..area };
+    line(theme, text, area, buf);
+}
+
+/// Gives a row the look of the selected one, across its whole width.
+pub(super) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
+    buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
+}
+
+/// A frame with a title; returns the room inside. Frames need three columns and two rows.
+pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    let area = area.intersection(buf.area);
+    if area.width < 3 || area.height < 2 {
+        return area;
+    }
+    let ink = if focus { Ink::Focus } else { Ink::Border };
+    let block = Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(theme.style(ink));
+    let inside = block.inner(area);
+    block.render(area, buf);
+    caption(theme, title, Rect { height: 1, ..area }, buf);
+    inside
+}
+
+/// Words on a frame's upper or lower edge, with a space at both ends.
+pub(super) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
+    if title.pieces.is_empty() || edge.width < 5 {
+        return;
+    }
+    let mut padded = Line::new();
+    padded.push_safe(Ink::Text, " ");
+    padded.pieces.extend(title.pieces);
+    padded.push_safe(Ink::Text, " ");
+    let room = Rect { x: edge.x + 1, width: edge.width - 2, ..edge };
+    line(theme, &padded, room, buf);
+}
+
+/// Empties an area.
+pub(super) fn wipe(area: Rect, buf: &mut Buffer) {
+    Clear.render(area.intersection(buf.area), buf);
+}
+
+/// A bar whose parts have the given shares of `of`, the rest empty.
+pub(super) fn bar(theme: &Theme, parts: &[(Ink, u64)], of: u64, area: Rect, buf: &mut Buffer) {
+    let width = u64::from(area.width);
+    if width == 0 || of == 0 {
+        return;
+    }
+    let (mut sum, mut from) = (0_u64, 0_u64);
+    let mut drawn = Line::new();
+    for (ink, share) in parts {
+        sum += share;
+        let to = (sum.saturating_mul(width).div_ceil(of)).min(width);
+        drawn.push_safe(*ink, &theme.glyphs.full.repeat(usize::try_from(to - from).unwrap_or(0)));
+        from = to;
+    }
+    drawn.push_safe(Ink::MeterFree, &theme.glyphs.empty.repeat(usize::try_from(width - from).unwrap_or(0)));
+    line(theme, &drawn, area, buf);
+}
+
+/// A label at the left and a value at the right of one row; the label gives way.
+pub(super) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
+    let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
+    let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };
+    line(theme, label, room, buf);
+    right(theme, value, area, buf);
+}
+
+/// A scroll thumb on the right edge of a frame.
+pub(super) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf: &mut Buffer) {
+    let rows = u64::from(area.height);
+    if of <= page || rows == 0 || area.width == 0 {
+        return;
+    }
+    let size = (rows * page / of).clamp(1, rows);
+    let top = ((rows - size) * at.min(of - page)) / (of - page);
+    for row in top..top + size {
+        let y = area.y + u16::try_from(row).unwrap_or(0);
+        let style: Style = theme.style(Ink::Dim);
+        buf.set_stringn(area.right() - 1, y, theme.glyphs.thumb, 1, style);
+    }
+}
+
+/// A text cut to a width, as a line.
+pub(super) fn cut(theme: &Theme, ink: Ink, raw: &str, room: usize) -> Line {
+    Line::of(ink, &text::fit(raw, room, theme.glyphs.ellipsis))
+}
+
+/// A box in the middle, of at most this size.
+pub(super) fn middle(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+}

@@ -1,0 +1,59 @@
+//! A list filtered by typing, as a box over the chat.
+//! Not for: matching (the model does it).
+
+use super::{Look, paint};
+use crate::tui::model::picker::{Kind, Picker};
+use crate::tui::model::{Action, When};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
+    let place = paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+    paint::wipe(place, buf);
+    let (title, hint) = match picker.kind {
+        Kind::Sessions => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
+        }
+        Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
+        Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
+    };
+    let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
+    if place.height >= 2 {
+        let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
+        paint::caption(
+            look.theme,
+            paint::cut(look.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
+            edge,
+            buf,
+        );
+    }
+    if inside.is_empty() {
+        return;
+    }
+    let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
+    if picker.loading {
+        line.push(Ink::Dim, &format!("  {} looking", look.theme.glyphs.running));
+    }
+    paint::line(look.theme, &line, inside, buf);
+    let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
+    if picker.shown.is_empty() && !picker.loading {
+        paint::line(look.theme, &Line::of(Ink::Dim, "  nothing matches"), list, buf);
+    }
+    let page = usize::from(list.height);
+    let from = (picker.cursor + 1).saturating_sub(page);
+    for ((at, entry), row) in picker.shown.iter().enumerate().skip(from).zip(list.rows()) {
+        let Some(entry) = picker.entries.get(*entry) else { continue };
+        let ink = if entry.choice == crate::tui::model::picker::Choice::Nothing { Ink::Dim } else { Ink::Text };
+        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
+        let room = usize::from(row.width).saturating_sub(value.width() + 3);
+        let label = Line::of(ink, &format!(" {}", text::fit(&entry.label, room, look.theme.glyphs.ellipsis)));
+        paint::pair(look.theme, &label, &value, row, buf);
+        if at == picker.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+}

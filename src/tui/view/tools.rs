@@ -1,0 +1,104 @@
+//! Tool calls: the small panel, and the full-screen list with the selected call's arguments and result.
+//! Not for: the one line of a call within the conversation (`block`).
+
+use super::cache::{Cache, Of};
+use super::{Look, paint};
+use crate::domain::hash::Hash;
+use crate::domain::ids::NodeId;
+use crate::domain::trace::{ToolStatus, ToolTrace};
+use crate::tui::model::Focus;
+use crate::tui::model::layer::Traces;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The sign and ink of how a call ended.
+pub(super) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
+    match status {
+        None => (Ink::Accent, theme.glyphs.running),
+        Some(ToolStatus::Ok) => (Ink::Good, theme.glyphs.ok),
+        Some(ToolStatus::Failed | ToolStatus::Refused) => (Ink::Danger, theme.glyphs.fail),
+        Some(ToolStatus::Cancelled) => (Ink::Warn, theme.glyphs.out),
+    }
+}
+
+pub(super) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Tools);
+    let inside = look.frame(Line::of(Ink::Heading, "Tools"), focus, area, buf);
+    let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
+    if traces.is_empty() {
+        nothing(look, inside, buf);
+        return;
+    }
+    list(look, traces, look.model.tool, focus, inside, buf);
+}
+
+fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
+    let words = if trusted {
+        "No tool was called yet. The model may read in this folder.".to_owned()
+    } else {
+        "No tools are offered: this folder is not trusted. /trust-folder changes that.".to_owned()
+    };
+    paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+}
+
+fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
+    let page = usize::from(area.height);
+    let from = cursor.saturating_sub(page.saturating_sub(1));
+    for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
+        let (ink, sign) = sign(look.theme, trace.status);
+        let label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
+        let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
+        let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
+        paint::pair(look.theme, &label, &value, place, buf);
+        if focus && at == cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+}
+
+/// The full-screen list. Returns what it lacks.
+pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect, buf: &mut Buffer) -> Vec<NodeId> {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Tool calls"), true, area, buf);
+    let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
+    if traces.is_empty() || inside.is_empty() {
+        nothing(look, inside, buf);
+        return Vec::new();
+    }
+    let wide = inside.width >= 80;
+    let (left, right) = if wide {
+        let left = inside.width / 3;
+        (Rect { width: left, ..inside }, Rect { x: inside.x + left + 1, width: inside.width - left - 1, ..inside })
+    } else {
+        let top = inside.height / 3;
+        (Rect { height: top, ..inside }, Rect { y: inside.y + top, height: inside.height - top, ..inside })
+    };
+    list(look, traces, view.cursor, true, left, buf);
+    let Some(trace) = traces.iter().rev().nth(view.cursor) else { return Vec::new() };
+    let body = trace.node.and_then(|node| look.model.bodies.get(node)).map(|node| node.content.words());
+    let text = detail(look.theme, trace, body.as_deref());
+    let rows = cache.rows(Of::Text(Hash::of(text.as_bytes()), true), right.width, || {
+        Flow::plain(&text, usize::from(right.width), Ink::Text)
+    });
+    paint::lines(look.theme, rows.iter().skip(view.scroll), right, buf);
+    trace.node.into_iter().collect()
+}
+
+fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
+    let status = trace.status.map_or("running", ToolStatus::name);
+    let dot = theme.glyphs.dot;
+    let cut = trace.truncated_from.map_or(String::new(), |full| format!("cut from {} bytes\n", text::number(full)));
+    format!(
+        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tokens est\n{cut}\narguments\n{}\n\nresult\n{}",
+        trace.name,
+        text::duration(trace.duration_ms),
+        text::number(trace.bytes),
+        text::number(u64::from(trace.est_tokens)),
+        trace.args,
+        body.unwrap_or(&trace.preview),
+    )
+}

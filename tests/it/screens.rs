@@ -1,0 +1,141 @@
+//! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
+
+mod fixture;
+mod journeys;
+mod pictures;
+mod props;
+
+use pleach::config::keymap::{Chord, Keymap};
+use pleach::domain::ids::NodeId;
+use pleach::domain::message::Node;
+use pleach::engine::api::{Answer, Event, Request, Ticket};
+use pleach::tui::model::{Facts, Model};
+use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::theme::Theme;
+use pleach::tui::view::cache::Cache;
+use pleach::tui::{update, view};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The workbench without a terminal and without an engine: requests are collected, bodies are answered from a map.
+pub(crate) struct Stage {
+    pub(crate) model: Model,
+    pub(crate) cache: Cache,
+    pub(crate) theme: Theme,
+    pub(crate) sent: Vec<(Ticket, Request)>,
+    pub(crate) copied: Vec<String>,
+    pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let model = Model { size: (100, 30), keys: Keymap::built_in(), facts: Facts::default(), ..Model::default() };
+        let mut stage = Self {
+            model,
+            cache: Cache::default(),
+            theme: Theme::built_in("none", false),
+            sent: Vec::new(),
+            copied: Vec::new(),
+            bodies: HashMap::new(),
+        };
+        let cmds = update::start(&mut stage.model, None, None);
+        stage.take(cmds);
+        stage
+    }
+
+    pub(crate) fn msg(&mut self, msg: Msg) -> &mut Self {
+        let cmds = update::update(&mut self.model, msg);
+        self.take(cmds);
+        self
+    }
+
+    fn take(&mut self, cmds: Vec<Cmd>) {
+        for cmd in cmds {
+            match cmd {
+                Cmd::Send(ticket, Request::Bodies { nodes }) => {
+                    let found = nodes.iter().filter_map(|id| self.bodies.get(id).cloned()).collect();
+                    self.answer(ticket, Answer::Bodies(found));
+                }
+                Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
+                Cmd::Copy(text) => self.copied.push(text),
+                Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
+            }
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) -> &mut Self {
+        self.msg(Msg::Engine(Box::new(event)))
+    }
+
+    pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        self.event(Event::Answer { ticket, result: Ok(answer) });
+    }
+
+    /// Answers the newest request that `of` picks.
+    pub(crate) fn reply(&mut self, of: impl Fn(&Request) -> bool, answer: Answer) -> &mut Self {
+        let ticket = self.sent.iter().rev().find(|(_, request)| of(request)).map(|(ticket, _)| *ticket).unwrap();
+        self.answer(ticket, answer);
+        self
+    }
+
+    /// Presses keys, written as in the key table, separated by spaces.
+    pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split(' ') {
+            let chord: Chord = key.parse().unwrap();
+            self.msg(Msg::Key(chord));
+        }
+        self
+    }
+
+    pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.msg(Msg::Key(Chord::plain(pleach::config::keymap::Key::Char(c))));
+        }
+        self
+    }
+
+    pub(crate) fn wait(&mut self, ms: u64) -> &mut Self {
+        let now = self.model.now + ms;
+        self.msg(Msg::Tick(now))
+    }
+
+    pub(crate) fn last(&self) -> &Request {
+        &self.sent.last().unwrap().1
+    }
+
+    /// The frame at a size, drawn until nothing is lacking.
+    pub(crate) fn buffer(&mut self, width: u16, height: u16) -> Buffer {
+        self.msg(Msg::Resize(width, height));
+        let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+        for _ in 0..4 {
+            buf = Buffer::empty(Rect::new(0, 0, width, height));
+            let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut buf);
+            self.msg(Msg::Wanted(wanted));
+        }
+        buf
+    }
+
+    /// The frame as text.
+    pub(crate) fn screen(&mut self, width: u16, height: u16) -> String {
+        let buf = self.buffer(width, height);
+        let mut out = String::new();
+        for y in 0..height {
+            let mut row = String::new();
+            let mut skip = 0;
+            for x in 0..width {
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                let symbol = buf[(x, y)].symbol();
+                skip = pleach::tui::text::width(symbol).saturating_sub(1);
+                row.push_str(symbol);
+            }
+            out.push_str(row.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}

@@ -1,0 +1,382 @@
+//! What keys lead to: requests, focus, drafts.
+
+use super::Stage;
+use super::fixture::{self, MAIN, RETRY, node_id, run_id};
+use pleach::config::keymap::{Action, Keymap};
+use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::RunId;
+use pleach::domain::mark::MarkKind;
+use pleach::domain::message::Role;
+use pleach::domain::mode::Mode;
+use pleach::domain::tokens::Certainty;
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Request};
+use pleach::tui::model::Focus;
+use pleach::tui::msg::Msg;
+
+fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
+    let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
+        Request::Ask { draft, plan, .. } => Some((draft.clone(), *plan)),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+fn asks(stage: &Stage) -> usize {
+    stage.sent.iter().filter(|(_, request)| matches!(request, Request::Ask { .. })).count()
+}
+
+fn planned(stage: &mut Stage) {
+    let plan = fixture::plan(&fixture::story());
+    stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(fixture::planned(plan)));
+}
+
+#[test]
+fn enter_names_the_plan_on_the_screen() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").wait(100);
+    planned(&mut stage);
+    stage.press("enter");
+    let (draft, plan) = ask(&stage);
+    assert_eq!(&*draft.text, "hello");
+    assert_eq!(plan, Some(Hash::of(b"plan")));
+    assert!(stage.screen(100, 30).contains("hello"), "the draft is kept until it is asked");
+    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(5) });
+    assert!(stage.model.composer.is_empty());
+}
+
+#[test]
+fn enter_without_a_plan_for_this_draft_names_none() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").wait(100);
+    planned(&mut stage);
+    stage.type_text("!").press("enter");
+    assert_eq!(ask(&stage).1, None);
+    stage.press("enter");
+    assert_eq!(asks(&stage), 1, "the same draft is not sent twice");
+}
+
+#[test]
+fn a_stale_plan_is_said_and_the_draft_kept() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").press("enter");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Stale, "changed")) });
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("The plan changed") && screen.contains("hello"), "{screen}");
+}
+
+#[test]
+fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
+    let mut stage = fixture::opened();
+    let before = stage.sent.len();
+    stage.type_text("abc");
+    assert_eq!(stage.sent.len(), before);
+    stage.wait(60);
+    let Request::Replan { generation, draft, .. } = stage.last().clone() else { panic!() };
+    assert_eq!(&*draft.text, "abc");
+    let mut old = fixture::plan(&fixture::story());
+    old.est_total = 1;
+    stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
+    assert!(stage.screen(120, 30).contains("5,213"), "an older generation changes nothing");
+}
+
+#[test]
+fn keys_act_on_the_selected_message() {
+    let mut stage = fixture::opened();
+    stage.press("tab g p");
+    let Request::Mark { items, act, .. } = stage.sent[stage.sent.len() - 2].1.clone() else {
+        panic!("{:?}", stage.last())
+    };
+    assert_eq!(items, vec![Item::TurnOf(node_id(1))]);
+    assert_eq!(act, Act::Set { kind: MarkKind::Sticky, toggle: true });
+    assert!(matches!(stage.last(), Request::Replan { .. }), "the plan is solved again at once");
+    stage.press("G x");
+    let Request::Mark { items, .. } = stage.sent[stage.sent.len() - 2].1.clone() else { panic!() };
+    assert_eq!(items, vec![Item::Message(node_id(6))]);
+    stage.press("R");
+    assert_eq!(ask(&stage).0.kind, DraftKind::Regenerate(node_id(5)));
+    stage.press("c");
+    assert_eq!(ask(&stage).0.kind, DraftKind::Continue(node_id(6)));
+    stage.press("f");
+    assert!(matches!(stage.last(), Request::Fork { at: Some(at), switch: true, .. } if *at == node_id(6)));
+    stage.press("h");
+    assert!(matches!(stage.last(), Request::Sibling { step: -1, .. }));
+    stage.press("y");
+    assert_eq!(stage.copied, ["With two tabs both"]);
+}
+
+#[test]
+fn single_letters_are_words_while_writing() {
+    let mut stage = fixture::opened();
+    let before = stage.sent.len();
+    stage.type_text("pxfXq[]uU");
+    assert_eq!(stage.sent.len(), before);
+    assert_eq!(stage.model.composer.first_line(), "pxfXq[]uU");
+}
+
+#[test]
+fn the_overlay_acts_on_rows_and_on_messages_in_them() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j j");
+    stage.press("x");
+    let marks = |stage: &Stage| {
+        stage.sent.iter().rev().find_map(|(_, r)| match r {
+            Request::Mark { items, .. } => Some(items.clone()),
+            _ => None,
+        })
+    };
+    let rows = fixture::plan(&fixture::story()).rows;
+    assert_eq!(marks(&stage), Some(vec![Item::Atom(rows[3].atom)]));
+    stage.press("enter j j j x");
+    let tool = fixture::story()[2].head.key;
+    assert_eq!(marks(&stage), Some(vec![Item::Atom(pleach::domain::mark::Atom::Message { node: tool })]));
+    stage.press("]");
+    let raised = stage.sent.iter().rev().find_map(|(_, r)| match r {
+        Request::Override { overrides, .. } => overrides.budget,
+        _ => None,
+    });
+    assert_eq!(raised, Some(9_000), "9,000 is all that this window leaves");
+    stage.press("e");
+    assert!(stage.model.layers.is_empty());
+    assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
+    stage.press("enter");
+    assert_eq!(ask(&stage).0.kind, DraftKind::Edit(node_id(1)));
+    stage.press("esc");
+    assert!(stage.model.composer.is_empty());
+}
+
+#[test]
+fn mode_cycles_everywhere() {
+    let mut stage = fixture::opened();
+    let mode = |stage: &Stage| {
+        stage.sent.iter().rev().find_map(|(_, r)| match r {
+            Request::Override { overrides, .. } => overrides.mode,
+            _ => None,
+        })
+    };
+    stage.type_text("x").press("ctrl-f");
+    assert_eq!(mode(&stage), Some(Mode::Heavy));
+    stage.press("ctrl-o ctrl-f");
+    assert_eq!(mode(&stage), Some(Mode::Off));
+    assert_eq!(stage.model.composer.first_line(), "x");
+}
+
+#[test]
+fn esc_leaves_then_interrupts_then_goes_to_the_branches() {
+    let mut stage = fixture::opened();
+    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
+    stage.press("tab esc");
+    assert!(!matches!(stage.last(), Request::Cancel { .. }));
+    stage.press("esc");
+    assert!(matches!(stage.last(), Request::Cancel { .. }));
+    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    let sent = stage.sent.len();
+    stage.press("esc esc");
+    assert_eq!(stage.model.focus, Focus::Branches);
+    stage.press("j");
+    assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");
+    stage.press("enter");
+    assert!(matches!(stage.last(), Request::Replan { .. }));
+    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Switch { branch } if *branch == RETRY)));
+}
+
+#[test]
+fn drafts_stay_with_their_branch() {
+    let mut stage = fixture::opened();
+    stage.type_text("for main").press("ctrl-b j enter");
+    assert!(stage.model.composer.is_empty());
+    stage.type_text("for retry").press("ctrl-b k enter");
+    assert_eq!(stage.model.composer.first_line(), "for main");
+}
+
+#[test]
+fn ctrl_c_clears_then_quits() {
+    let mut stage = fixture::opened();
+    stage.type_text("words").press("ctrl-c");
+    assert!(stage.model.composer.is_empty() && !stage.model.quit);
+    stage.press("ctrl-c");
+    assert!(!stage.model.quit && stage.screen(100, 30).contains("once more quits"));
+    stage.press("ctrl-c");
+    assert!(stage.model.quit);
+    let mut other = fixture::opened();
+    other.type_text("x").press("ctrl-d");
+    assert!(!other.model.quit);
+    other.press("backspace ctrl-d");
+    assert!(other.model.quit);
+}
+
+#[test]
+fn commands_with_words() {
+    let mut stage = fixture::opened();
+    stage.type_text("/budget 6,000").press("enter");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Override { overrides, .. } if overrides.budget == Some(6_000)))
+    );
+    stage.type_text("/note keep it short").press("enter");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Mark { items, .. } if items[0] == Item::Note("keep it short".into())))
+    );
+    stage.type_text("/fork other").press("enter");
+    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Fork { name: Some(n), .. } if n == "other")));
+    stage.type_text("/nonsense").press("enter");
+    assert!(stage.screen(120, 30).contains("no command /nonsense"));
+    stage.press("ctrl-c").type_text("//etc is a folder").press("enter");
+    assert_eq!(&*ask(&stage).0.text, "/etc is a folder");
+}
+
+#[test]
+fn a_turn_streams_is_committed_and_shown_once() {
+    let mut stage = fixture::opened();
+    let story = fixture::story();
+    let after = Some(story[5].head.id);
+    stage.event(Event::TurnOpened { branch: MAIN, text: "Unique question".into(), after });
+    let words = |text: &str| Event::Stream {
+        branch: MAIN,
+        run: run_id(8),
+        text: text.into(),
+        reasoning: String::new(),
+        tokens: 3,
+        certainty: Certainty::Estimated,
+        cost_micro: None,
+    };
+    stage.event(words("Unique ans")).event(words("wer\nmore"));
+    let screen = stage.screen(100, 40);
+    assert_eq!(screen.matches("Unique question").count(), 1, "{screen}");
+    assert!(screen.contains("Unique answer") && screen.contains("answering"));
+    let user = fixture::said(20, Some(&story[5]), Role::User, "Unique question");
+    let answer = fixture::said(21, Some(&user), Role::Assistant, "Unique answer\nmore");
+    for node in [&user, &answer] {
+        stage.bodies.insert(node.head.id, std::sync::Arc::new(node.clone()));
+    }
+    let heads = vec![user.head.clone(), answer.head.clone()];
+    stage.event(Event::Nodes { session: fixture::SESSION, heads });
+    let branch = fixture::branch(MAIN, "main", Some(&answer), None);
+    stage.event(Event::Branch(Box::new(branch)));
+    let screen = stage.screen(100, 40);
+    assert_eq!(screen.matches("Unique question").count(), 1, "{screen}");
+    assert_eq!(screen.matches("Unique answer").count(), 1, "{screen}");
+    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    assert_eq!(stage.screen(100, 40).matches("Unique answer").count(), 1);
+}
+
+#[test]
+fn a_draft_that_came_to_nothing_is_given_back() {
+    let mut stage = fixture::opened();
+    let draft = Draft { text: "try me".into(), kind: DraftKind::Message };
+    stage.event(Event::TurnOpened { branch: MAIN, text: draft.text.clone(), after: None });
+    let failure = Failure::new(FailureKind::Provider, "The connection was refused.");
+    stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
+    assert_eq!(stage.model.composer.first_line(), "try me");
+    assert!(stage.screen(100, 30).contains("refused"));
+}
+
+#[test]
+fn busy_offers_a_fork_or_waiting() {
+    let mut stage = fixture::opened();
+    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
+    stage.type_text("next").press("enter");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "busy")) });
+    stage.press("w");
+    let before = asks(&stage);
+    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    assert_eq!(asks(&stage), before + 1);
+    assert_eq!(&*ask(&stage).0.text, "next");
+}
+
+#[test]
+fn a_ten_megabyte_paste_is_folded_and_sent_whole() {
+    let mut stage = fixture::opened();
+    let text = "all of it, line by line\r\n".repeat(420_000);
+    stage.msg(Msg::Paste(text.clone()));
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("[pasted 420001 lines"), "{screen}");
+    stage.press("enter");
+    assert_eq!(&*ask(&stage).0.text, text.replace("\r\n", "\n"));
+}
+
+#[test]
+fn state_is_shown_and_edited() {
+    let mut stage = fixture::opened();
+    stage.press("tab s").type_text("Now: ").press("ctrl-d");
+    let edited = stage.sent.iter().find_map(|(_, r)| match r {
+        Request::EditState { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(edited.as_deref(), Some("Now: Goal: fix login"));
+    assert!(!stage.screen(100, 40).contains("---STATE"), "the block is not in the answer");
+}
+
+#[test]
+fn deleting_a_session_asks_first() {
+    let mut stage = fixture::opened();
+    stage.press("f3");
+    stage.reply(|r| matches!(r, Request::Sessions), Answer::Sessions(vec![fixture::card("old")]));
+    stage.press("alt-d enter");
+    assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::DeleteSession { .. })), "the first choice is no");
+    stage.press("alt-d y");
+    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::DeleteSession { .. })));
+}
+
+#[test]
+fn every_action_can_be_reached() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p");
+    let keys = Keymap::built_in();
+    let palette = pleach::tui::model::picker::Picker::palette(&keys);
+    assert_eq!(palette.entries.len(), Action::ALL.len());
+    let bare: Vec<&str> = Action::ALL
+        .iter()
+        .filter(|action| keys.key_of(**action).is_none())
+        .map(|action| action.name())
+        .filter(|name| pleach::tui::model::slash::completions(&format!("/{name}")).iter().all(|c| c.name != *name))
+        .collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+#[test]
+fn ten_thousand_messages_are_not_wrapped_for_a_key() {
+    let mut nodes = Vec::new();
+    for n in 1..=10_000_u128 {
+        let role = if n % 2 == 1 { Role::User } else { Role::Assistant };
+        let text = "word ".repeat(1_000);
+        let node = fixture::said(n, nodes.last(), role, &text);
+        nodes.push(node);
+    }
+    let head = fixture::branch(MAIN, "main", nodes.last(), None);
+    let view = fixture::view(&nodes, vec![head]);
+    let mut stage = fixture::open(nodes, view);
+    stage.screen(120, 40);
+    let before = stage.cache.misses;
+    stage.type_text("a").screen(120, 40);
+    assert_eq!(stage.cache.misses, before, "a key wraps nothing again");
+    stage.press("tab g").screen(120, 40);
+    stage.press("G").screen(120, 40);
+    assert!(stage.cache.misses < before + 30, "{} messages were wrapped", stage.cache.misses - before);
+    assert!(stage.model.bodies.bytes() < 1_000_000, "only what was near the view was loaded");
+    let begin = std::time::Instant::now();
+    for _ in 0..50 {
+        stage.type_text("x").buffer(120, 40);
+    }
+    let each = begin.elapsed() / 200;
+    assert!(each.as_millis() < 80, "a frame takes {each:?} even without optimisation");
+}
+
+#[test]
+fn a_run_of_another_time_is_no_stranger() {
+    let mut stage = fixture::opened();
+    let unknown = RunId(uuid::Uuid::from_u128(424_242));
+    let mut card = fixture::run(1, &fixture::story()[0], &fixture::story()[3]);
+    card.id = unknown;
+    stage.event(Event::Run(Box::new(card)));
+    stage
+        .event(Event::Answer { ticket: pleach::engine::api::Ticket(999), result: Ok(Answer::Done("stranger".into())) });
+    assert!(!stage.screen(100, 30).contains("stranger"));
+}

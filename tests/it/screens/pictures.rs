@@ -1,0 +1,150 @@
+//! Snapshots of the main screens at the sizes of the design.
+
+use super::Stage;
+use super::fixture::{self, MAIN, RETRY, run_id};
+use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::tokens::Certainty;
+use pleach::engine::api::{Answer, Event, Finding, Request};
+
+const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (160, 50), (250, 80)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+#[test]
+fn chat() {
+    pictures("chat", &mut fixture::opened());
+}
+
+#[test]
+fn chat_with_the_focus_on_a_message() {
+    let mut stage = fixture::opened();
+    stage.press("tab k k");
+    pictures("conversation", &mut stage);
+}
+
+#[test]
+fn streaming() {
+    let mut stage = fixture::opened();
+    let after = stage.model.branch().unwrap().head;
+    stage.event(Event::TurnOpened { branch: MAIN, text: "And why only sometimes?".into(), after });
+    stage.wait(3_000);
+    stage.event(Event::Stream {
+        branch: MAIN,
+        run: run_id(7),
+        text: "Because the two requests race.\nThe slower one still carries the old token\n---STA".into(),
+        reasoning: "race".into(),
+        tokens: 18,
+        certainty: Certainty::Estimated,
+        cost_micro: Some(150),
+    });
+    pictures("streaming", &mut stage);
+}
+
+#[test]
+fn overlay() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j j enter");
+    stage.reply(
+        |request| matches!(request, Request::RowText { .. }),
+        Answer::Text("user: Why does login fail after the refresh?\n\nassistant: Let me look.\u{200b}".into()),
+    );
+    pictures("overlay", &mut stage);
+}
+
+#[test]
+fn help() {
+    let mut stage = fixture::opened();
+    stage.press("?");
+    pictures("help", &mut stage);
+}
+
+#[test]
+fn palette() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("budget");
+    pictures("palette", &mut stage);
+}
+
+#[test]
+fn sessions() {
+    let mut stage = fixture::opened();
+    stage.press("f3");
+    let cards = vec![fixture::card("auth-bug"), fixture::card("notes for the talk")];
+    stage.reply(|request| matches!(request, Request::Sessions), Answer::Sessions(cards));
+    pictures("sessions", &mut stage);
+}
+
+#[test]
+fn first_start() {
+    let mut stage = fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]));
+    stage.model.facts.first_start = true;
+    let mut settings = fixture::settings();
+    let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
+    settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
+    stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings) });
+    let finding =
+        |subject: &str, ok, text: &str| Finding { subject: subject.into(), ok, text: text.into(), todo: String::new() };
+    let findings = vec![
+        finding("store", Some(true), "/home/me/.local/share/pleach/store.db"),
+        finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),
+        finding("profile ollama", Some(false), "nothing listens on http://localhost:11434"),
+    ];
+    stage.reply(|request| matches!(request, Request::Doctor), Answer::Doctor(findings));
+    pictures("first_start", &mut stage);
+}
+
+#[test]
+fn failed_turn_and_notice() {
+    let mut stage = fixture::opened();
+    let failure = Failure::new(FailureKind::Provider, "The server answered 401: the key is wrong.")
+        .kept("Your message is back in the composer.")
+        .todo("Check OPENAI_API_KEY, then Enter again.");
+    let draft = pleach::engine::api::Draft { text: "And why only sometimes?".into(), ..Default::default() };
+    stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
+    stage.event(Event::Alarm("The server read 16,387 of the 160,689 tokens that were sent.".into()));
+    pictures("failed", &mut stage);
+}
+
+#[test]
+fn branches_and_tools() {
+    let mut stage = fixture::opened();
+    stage.event(Event::TurnOpened { branch: RETRY, text: "go".into(), after: None });
+    stage.press("ctrl-b j");
+    pictures("branches", &mut stage);
+    stage.press("ctrl-t");
+    pictures("traces", &mut stage);
+}
+
+#[test]
+fn commands() {
+    let mut stage = fixture::opened();
+    stage.type_text("/bud");
+    pictures("commands", &mut stage);
+}
+
+#[test]
+fn busy_question() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").wait(100);
+    stage.press("enter");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let failure = Failure::new(FailureKind::Busy, "An answer is still coming on this branch.");
+    stage.event(Event::Answer { ticket, result: Err(failure) });
+    pictures("busy", &mut stage);
+}
+
+#[test]
+fn plain_signs() {
+    let mut stage = fixture::opened();
+    stage.theme = pleach::tui::theme::Theme::built_in("none", true);
+    let screen = stage.screen(120, 30);
+    let outside: Vec<char> = screen.chars().filter(|c| !c.is_ascii() && !"日本語".contains(*c)).collect();
+    assert!(outside.is_empty(), "{outside:?}");
+}
