@@ -280,7 +280,7 @@ fn bench(dice: &mut Dice) -> Bench {
 
 #[test]
 fn branches_are_isolated() {
-    for seed in 0..60 {
+    for seed in 0..30 {
         let mut dice = Dice::new(seed + 1_000);
         let bench = bench(&mut dice);
         let (mut client, one) = grown(&bench, &mut dice);
@@ -314,7 +314,7 @@ fn standing(client: &mut Client, branch: BranchId) -> (Option<(Hash, Hash)>, Opt
 
 #[test]
 fn undo_and_redo_restore_exactly() {
-    for seed in 0..60 {
+    for seed in 0..30 {
         let mut dice = Dice::new(seed + 2_000);
         let bench = bench(&mut dice);
         let (mut client, branch) = grown(&bench, &mut dice);

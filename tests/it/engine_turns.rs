@@ -202,8 +202,8 @@ fn tools_in_a_folder() {
     let session = client.open().card.id;
     let nodes = path(&bench.store(), session, branch);
     let roles: Vec<Role> = nodes.iter().map(|node| node.head.role).collect();
-    use Role::{Assistant as A, Tool as T, User as U};
-    assert_eq!(roles, [U, A, T, T, A, T, A]);
+    let expected = [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant, Role::Tool, Role::Assistant];
+    assert_eq!(roles, expected);
     assert!(nodes[2].content.words().contains("the harbour crane"));
     assert!(!nodes[3].content.words().contains("hidden"), "{:?}", nodes[3].content);
     assert!(nodes[5].content.words().contains("not valid JSON"), "{:?}", nodes[5].content);
