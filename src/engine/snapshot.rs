@@ -128,7 +128,8 @@ pub(super) fn anchor_key(atom: &Atom) -> Option<Hash> {
 
 type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
 
-/// Marks whose messages are on the path (notes always are), and those that sleep.
+/// Marks whose messages are on the path (notes always are), and those that sleep; in an order that does not depend on when
+/// they were made, so that undo and a restart give the same plan.
 fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
     let mut awake = Vec::new();
     let mut asleep = Vec::new();
@@ -141,6 +142,8 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
             },
         }
     }
+    awake.sort_unstable_by_key(|mark: &Mark| mark.target);
+    asleep.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
     (awake, asleep)
 }
 
