@@ -92,6 +92,7 @@ fn kill_often(worker: u64) {
             told.contains("interrupted") && told.contains("Nothing was sent again"),
             "the next start tells: {told}"
         );
+        assert!(told.contains("pleach regenerate"), "in commands, not in keys: {told}");
         assert_eq!(list[..before.len()], before[..], "what was there is as it was");
         let news = &list[before.len()..];
         let asked = &news[0];
