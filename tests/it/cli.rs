@@ -76,6 +76,7 @@ fn a_dry_run_is_what_the_next_ask_sends() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list")]
 fn the_shapes_that_other_programs_read() {
     let server = server();
     let home = Home::asking(&server.base_url());
@@ -154,6 +155,7 @@ fn the_shapes_that_other_programs_read() {
 
 /// Every command prints words for people, and with `--json` one JSON value.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list")]
 fn every_command_speaks_to_people_and_to_programs() {
     let server = server();
     let home = Home::asking(&server.base_url());
