@@ -114,9 +114,10 @@ fn forward(events: Events, to: Sender<Msg>) -> io::Result<()> {
     thread::Builder::new().name("events".to_owned()).spawn(move || {
         for event in events {
             if to.send(Msg::Engine(Box::new(event))).is_err() {
-                break;
+                return;
             }
         }
+        let _ = to.send(Msg::EngineGone);
     })?;
     Ok(())
 }
@@ -200,7 +201,11 @@ impl Bench {
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
         self.model.now = self.now();
+        #[cfg(debug_assertions)]
+        rehearse(&msg);
         match &msg {
+            // Without an engine there is nothing to go on with; the hook gives the terminal back and says why.
+            Msg::EngineGone => panic!("the engine stopped: {}", terminal::last_panic()),
             Msg::Signal(number) => self.ended = Some(*number),
             Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
             _ => {}
@@ -241,5 +246,14 @@ impl Bench {
         self.screen.draw(|buf| wanted = view::frame(model, cache, theme, buf))?;
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
+    }
+}
+
+/// Lets a test see that the terminal is given back after a panic.
+#[cfg(debug_assertions)]
+fn rehearse(msg: &Msg) {
+    let f9 = matches!(msg, Msg::Key(chord) if chord.key == crate::config::keymap::Key::F(9));
+    if f9 && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "update") {
+        panic!("rehearsed in the update");
     }
 }

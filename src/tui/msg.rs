@@ -20,6 +20,8 @@ pub enum Msg {
     Wheel(i64),
     /// From the engine.
     Engine(Box<Event>),
+    /// The engine's thread ended by itself: nothing works any more.
+    EngineGone,
     /// The frame that was drawn lacks these contents.
     Wanted(Vec<NodeId>),
     /// A text was copied, and how.

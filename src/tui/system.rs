@@ -25,7 +25,7 @@ mod unix {
     use std::sync::mpsc::Sender;
     use std::thread;
     use std::time::Duration;
-    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
     /// How long the program may take to end by itself once its terminal is gone.
     const GRACE: Duration = Duration::from_millis(700);
@@ -38,32 +38,50 @@ mod unix {
     pub(in crate::tui) fn watch(to: Sender<Msg>) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let gone = to.clone();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(to)))?;
+        // Listening begins here and not in the thread: a signal that came before would leave the terminal as it is.
+        let heard = {
+            let _inside = runtime.enter();
+            Heard::listen()?
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(heard, to)))?;
         thread::Builder::new().name("watchdog".to_owned()).spawn(move || watchdog(&gone))?;
         Ok(())
     }
 
-    async fn signals(to: Sender<Msg>) {
-        let kinds = (
-            signal(SignalKind::hangup()),
-            signal(SignalKind::interrupt()),
-            signal(SignalKind::terminate()),
-            signal(SignalKind::from_raw(Signal::CONT.as_raw())),
-            signal(SignalKind::from_raw(Signal::TSTP.as_raw())),
-        );
-        let (Ok(mut hup), Ok(mut int), Ok(mut term), Ok(mut cont), Ok(mut tstp)) = kinds else { return };
+    /// The signals that are listened to.
+    struct Heard {
+        hup: Listener,
+        int: Listener,
+        term: Listener,
+        cont: Listener,
+        tstp: Listener,
+    }
+
+    impl Heard {
+        fn listen() -> io::Result<Self> {
+            Ok(Self {
+                hup: signal(SignalKind::hangup())?,
+                int: signal(SignalKind::interrupt())?,
+                term: signal(SignalKind::terminate())?,
+                cont: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
+                tstp: signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?,
+            })
+        }
+    }
+
+    async fn signals(mut heard: Heard, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
-                _ = hup.recv() => Msg::Signal(1),
-                _ = int.recv() => Msg::Signal(2),
-                _ = term.recv() => Msg::Signal(15),
-                _ = cont.recv() => {
-                    if !foreground() {
+                _ = heard.hup.recv() => Msg::Signal(1),
+                _ = heard.int.recv() => Msg::Signal(2),
+                _ = heard.term.recv() => Msg::Signal(15),
+                _ = heard.cont.recv() => {
+                    if !foreground().unwrap_or(false) {
                         continue;
                     }
                     Msg::Resumed
                 }
-                _ = tstp.recv() => Msg::Suspend,
+                _ = heard.tstp.recv() => Msg::Suspend,
             };
             let number = if let Msg::Signal(number) = msg { Some(number) } else { None };
             if to.send(msg).is_err() {
@@ -104,15 +122,17 @@ mod unix {
         std::process::exit(code)
     }
 
-    fn foreground() -> bool {
-        tcgetpgrp(io::stdin()).is_ok_and(|group: Pid| group == getpgrp())
+    /// Whether the shell has this job in the foreground; an error when the terminal is gone.
+    fn foreground() -> io::Result<bool> {
+        let group: Pid = tcgetpgrp(io::stdin())?;
+        Ok(group == getpgrp())
     }
 
     /// Gives the terminal back and stops the whole job, until the shell brings it to the foreground again.
     pub(in crate::tui) fn suspend() -> io::Result<()> {
         terminal::switch_off();
         kill_current_process_group(Signal::STOP)?;
-        while !foreground() {
+        while !foreground()? {
             kill_current_process_group(Signal::STOP)?;
         }
         terminal::switch_on()

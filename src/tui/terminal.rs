@@ -18,12 +18,14 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes that a terminal surely takes as one OSC 52.
 const CLIPBOARD: usize = 74_000;
 
 static INSIDE: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
+static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 
 /// The screen that frames are drawn to.
 pub(super) struct Screen {
@@ -153,14 +155,23 @@ pub(super) fn guard_panics() {
     let before = std::panic::take_hook();
     let mine = std::thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().id() == mine {
+        let here = std::thread::current();
+        if here.id() == mine {
             switch_off();
+            tracing::error!("{panic}");
         } else if INSIDE.load(Ordering::SeqCst) {
-            tracing::error!("panic in another thread: {panic}");
+            let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
+            tracing::error!("{words}");
+            *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = words;
             return;
         }
         before(panic);
     }));
+}
+
+/// The words of the last panic of another thread.
+pub(super) fn last_panic() -> String {
+    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Copies a text: by the terminal where it is short enough, else into a file. Says which.

@@ -7,6 +7,10 @@ mod cli_exchange;
 mod cli_many;
 mod crash;
 mod foreign;
+mod laws;
+#[cfg(unix)]
+mod pty;
+mod scenarios;
 mod screens;
 mod support;
 mod wire;

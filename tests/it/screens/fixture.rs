@@ -179,11 +179,11 @@ pub(crate) fn row(atom: &[u8], section: Section, tokens: u32, title: &str, reaso
         reason,
         tokens,
         title: title.into(),
+        text: None,
         source: Source::default(),
         pin: None,
         items: Vec::new(),
         turns: 1,
-        text: None,
     }
 }
 
@@ -206,11 +206,11 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         reason,
         tokens,
         title: first.head.preview.clone(),
+        text: None,
         source: Source { turn: Some(turn), message: Some(first.head.id), at: Some(first.head.at), ..Source::default() },
         pin: None,
         items: nodes.iter().map(item).collect(),
         turns: 1,
-        text: None,
     }
 }
 

@@ -1,0 +1,3 @@
+//! The real binary in a pseudo-terminal.
+
+mod journeys;
