@@ -1,6 +1,5 @@
 //! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in.
 
-use clap::Parser as _;
 use pleach::cli::{self, Formats, args::Args};
 use pleach::config::load::{Config, Environment, Sources, load};
 use pleach::domain::failure::Failure;
@@ -15,7 +14,10 @@ const FORMATS: Formats = Formats {
 };
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match cli::parse() {
+        Ok(args) => args,
+        Err(code) => return code.into(),
+    };
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
     let (env, store) = (Environment::of_process(), args.global.store.clone());
     let loaded = load(Sources { env, workspace, store, overrides: args.overrides() });

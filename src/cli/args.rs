@@ -96,6 +96,9 @@ pub enum Command {
         /// Send nothing (the only way at present).
         #[arg(long, required = true)]
         dry_run: bool,
+        /// Print the body that is rendered, byte for byte.
+        #[arg(long)]
+        request: bool,
     },
     /// Append a message without asking a model.
     Add {

@@ -70,6 +70,8 @@ struct Turn {
     text: String,
     shown: usize,
     cards: Vec<RunCard>,
+    /// Tool calls that were told of.
+    traced: Vec<(RunId, String)>,
     cancelled: bool,
     state_missing: bool,
 }
@@ -83,6 +85,7 @@ fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), S
         text: String::new(),
         shown: 0,
         cards: Vec::new(),
+        traced: Vec::new(),
         cancelled: false,
         state_missing: false,
     };
@@ -125,13 +128,32 @@ impl Turn {
                 None => self.cards.push(*card),
             },
             Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
-            Event::State { branch, missing, .. } if branch == self.branch => self.state_missing = missing,
-            Event::TurnClosed { branch, failure, .. } if branch == self.branch => {
-                return Ok(Step::Over(failure));
+            Event::State { branch, version, missing } if branch == self.branch => {
+                // Where there never was a state, there is nothing that still counts.
+                self.state_missing = missing && version.is_some();
+            }
+            Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
+                return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
             }
             _ => {}
         }
         Ok(Step::Goes)
+    }
+
+    /// The failure in the words of the command line, where there is no composer that a message could go back to.
+    fn named(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
+        if !nothing_came {
+            return failure;
+        }
+        let failure = failure.kept("Nothing was added to the conversation.");
+        let profile = self.cards.last().and_then(|card| run.config.profile(&card.profile));
+        match profile.filter(|profile| failure.todo.contains("api_key_env") && !profile.api_key_env.is_empty()) {
+            Some(profile) => {
+                let todo = format!("Check the key: it is read from {} in the environment.", profile.api_key_env);
+                failure.todo(todo)
+            }
+            None => failure,
+        }
     }
 
     fn stream(&mut self, run: &mut Run<'_, '_>, id: RunId, text: &str) {
@@ -147,7 +169,7 @@ impl Turn {
 
     fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
         if until > self.shown && !run.io.json {
-            run.io.data(&self.text[self.shown..until]);
+            run.io.words(&self.text[self.shown..until]);
             self.shown = until;
         }
     }
@@ -160,7 +182,7 @@ impl Turn {
         let whole = state::strip(&self.text, true);
         let mut printed = self.text[..self.shown].to_owned();
         if let Some(rest) = whole.strip_prefix(&printed) {
-            run.io.data(rest);
+            run.io.words(rest);
             printed = whole;
         }
         if !printed.is_empty() {
@@ -170,9 +192,15 @@ impl Turn {
         self.shown = 0;
     }
 
-    fn trace(&self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
+    fn trace(&mut self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
         let ours = self.cards.iter().any(|card| card.id == trace.run);
         if let Some(status) = trace.status.filter(|_| ours) {
+            // A trace is told again when its result becomes a message.
+            let which = (trace.run, trace.call_id.clone());
+            if self.traced.contains(&which) {
+                return;
+            }
+            self.traced.push(which);
             let args = trace.args.chars().take(80).collect::<String>();
             run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
         }

@@ -4,7 +4,7 @@
 use super::Run;
 use super::args::Format;
 use super::client::unexpected;
-use super::output::number;
+use super::output::{escaped_lines, number};
 use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::engine::api::{Answer, Request};
@@ -71,8 +71,13 @@ pub(super) fn export(
     if !mask && write(&transcript, true) != text {
         run.io.note("warning: something in it looks like a secret; --mask masks it");
     }
+    let text = if format == Format::Jsonl { escaped_lines(&text) } else { text };
     let Some(file) = output else {
-        run.io.data(&text);
+        if format == Format::Jsonl {
+            run.io.data(&text);
+        } else {
+            run.io.words(&text);
+        }
         return Ok(());
     };
     save(file, &text).map_err(|error| Failure::user(format!("{} cannot be written: {error}.", file.display())))?;

@@ -97,7 +97,7 @@ fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     run.io.say(&about);
     let Some(node) = node else { return Ok(()) };
     let words = node.content.words();
-    run.io.data(&words);
+    run.io.words(&words);
     run.io.end_line(&words);
     for (id, name, args) in node.content.calls() {
         run.io.say(&format!("→ {name}({args}) {id}"));

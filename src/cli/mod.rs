@@ -20,12 +20,13 @@ use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::domain::failure::Failure;
 use crate::domain::record::{Reading, Transcript};
+use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
-use output::Io;
+use output::{Io, sentence};
 use serde_json::json;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use stop::Stop;
@@ -100,7 +101,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
 fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     let Err(stop) = result else { return 0 };
     match &stop {
-        Stop::Failed(failure) => io.note(&failure.to_string()),
+        Stop::Failed(failure) => io.note(&told(failure)),
         Stop::Usage(what) => io.note(what),
         Stop::Interrupted => io.note("interrupted; what came is kept"),
         Stop::Said(_) => {}
@@ -117,6 +118,30 @@ fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     stop.code()
 }
 
+/// What happened, what was kept, what to do: each a sentence.
+fn told(failure: &Failure) -> String {
+    let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(part));
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads the command line. What clap has to say is said here; then the exit code comes back.
+///
+/// # Errors
+/// The exit code, when there is nothing to run.
+pub fn parse() -> Result<Args, u8> {
+    use clap::Parser as _;
+    Args::try_parse().map_err(|error| {
+        if !error.use_stderr() {
+            // Help and version are our own words.
+            let _ = error.print();
+            return 0;
+        }
+        // It repeats what was typed, and that may come from anywhere.
+        let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));
+        2
+    })
+}
+
 impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
@@ -126,7 +151,7 @@ impl Run<'_, '_> {
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
             Some(Command::Plan { text, request }) => plan::plan(self, text, *request),
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay { run, .. }) => plan::replay(self, run),
+            Some(Command::Replay { run, request, .. }) => plan::replay(self, run, *request),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),

@@ -6,6 +6,7 @@ use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::domain::safe::Safe;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{BufRead, Read, Write};
 
 /// Most bytes that are read from standard input as a text.
@@ -45,6 +46,17 @@ impl Io<'_> {
     pub fn data(&mut self, text: &str) {
         let _ =
             if self.out_tty { write!(self.out, "{}", Safe::text(text)) } else { self.out.write_all(text.as_bytes()) };
+        let _ = self.out.flush();
+    }
+
+    /// Words of a conversation. Behind a pipe there may be a terminal (`| cat`), so no control gets through there
+    /// either; tabs and line ends stay as they are. `--json` gives the very characters.
+    pub fn words(&mut self, text: &str) {
+        let _ = if self.out_tty {
+            write!(self.out, "{}", Safe::text(text))
+        } else {
+            self.out.write_all(plain(text).as_bytes())
+        };
         let _ = self.out.flush();
     }
 
@@ -120,6 +132,52 @@ impl Io<'_> {
         let _ = self.input.read_line(&mut line);
         Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
     }
+}
+
+/// A text without controls, but for tabs and line ends.
+fn plain(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        if acts(c) {
+            out.push_str(Safe::line(c.encode_utf8(&mut [0; 4])).as_str());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// JSON lines whose controls are written as escapes: the same values.
+#[must_use]
+pub fn escaped_lines(lines: &str) -> String {
+    let mut out = String::with_capacity(lines.len());
+    for line in lines.split_inclusive('\n') {
+        match line.strip_suffix('\n') {
+            Some(line) if line.contains(char::is_control) => {
+                out.push_str(&escaped(line));
+                out.push('\n');
+            }
+            _ => out.push_str(line),
+        }
+    }
+    out
+}
+
+/// Sentences as they are read: with a capital and an end.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    // A path, a flag or a name keeps its own spelling.
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let begins = if word.chars().all(char::is_lowercase) { first.to_uppercase().collect() } else { first.to_string() };
+    let end = if text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
+    format!("{begins}{}{end}", chars.as_str())
 }
 
 /// JSON whose hidden characters are written as escapes: the same value, and nothing that a terminal would act on. Such

@@ -167,13 +167,19 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 }
 
 /// `replay RUN --dry-run`.
-pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
+pub(super) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
     let (card, digest, body) = match run.client.call(Request::ReplayDryRun { run: id.to_owned() }, &mut run.io)? {
         Answer::Replayed { run, digest, body } => (run, digest, body),
         other => return Err(unexpected(&other)),
     };
     let same = digest == card.request_digest;
+    if request {
+        run.io.data(&body);
+        if run.io.out_tty {
+            run.io.end_line(&body);
+        }
+    }
     let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
     let words =
         format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
@@ -185,7 +191,9 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
         "same": same,
         "bytes": body.len(),
     });
-    run.io.either(&value, &words)?;
+    if !request {
+        run.io.either(&value, &words)?;
+    }
     if same {
         return Ok(());
     }
@@ -202,7 +210,7 @@ pub(super) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop>
         return run.io.value(&json!({ "plan_id": solved.plan.id, "messages": request["messages"] }));
     }
     let text = messages(&request);
-    run.io.data(&text);
+    run.io.words(&text);
     Ok(())
 }
 
@@ -245,7 +253,7 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     }
     text.push('\n');
     text.push_str(&messages(&request));
-    run.io.data(&text);
+    run.io.words(&text);
     Ok(())
 }
 

@@ -166,7 +166,7 @@ pub(super) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
         StateCommand::Show => match state {
             Some(state) if run.io.json => run.io.value(&state),
             Some(state) => {
-                run.io.data(&state.text);
+                run.io.words(&state.text);
                 run.io.end_line(&state.text);
                 Ok(())
             }

@@ -135,6 +135,7 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
         pin: None,
         items: Vec::new(),
         turns: 0,
+        text: None,
     }
 }
 
@@ -155,6 +156,8 @@ fn plan() -> ContextPlan {
         form: Form::Cut(300),
         tokens: 9,
         title: String::new(),
+        calls: 0,
+        orphan: false,
     }];
     let mut range =
         row(4, RowKind::Range, Verdict::Out { needed: 40, remedy: Some(remedy) }, Reason::OutsideWindow, 900);
@@ -570,7 +573,7 @@ fn lists_and_files() {
     assert_eq!(say(&["import", "/no/such/file"], done).code, 1);
     let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
     let said = say(&["export"], transcript);
-    assert_eq!(said.out, "sk-secret\u{1b}\n");
+    assert_eq!(said.out, "sk-secret\\u001b\n");
     assert!(said.err.contains("looks like a secret"));
     assert_eq!(say(&["export", "--mask"], transcript).out, "masked\n");
     let said = say(&["export", "--all", "--format", "markdown"], transcript);

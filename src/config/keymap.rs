@@ -307,6 +307,8 @@ actions! {
     BudgetUp "budget-up" "Raise the prompt budget.",
     BudgetDown "budget-down" "Lower the prompt budget.",
     RawRequest "raw-request" "Show the exact request that would be sent.",
+    DetailDown "detail-down" "Scroll the text beside the list down.",
+    DetailUp "detail-up" "Scroll the text beside the list up.",
     Undo "undo" "Undo the last change of the session.",
     Redo "redo" "Do the undone change again.",
     NewSession "new-session" "Make a new session.",

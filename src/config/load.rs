@@ -147,7 +147,9 @@ fn read_layers(paths: &Paths, workspace: &Path, notes: &mut Vec<String>) -> Resu
     let mut layers = vec![Layer::parse::<Settings>("the built-in settings", super::DEFAULT)?];
     let user = paths.user_file();
     if let Some(layer) = Layer::read::<Settings>(&user)? {
-        notes.extend(loose_mode(&user));
+        if may_hold_secrets(&layer.table) {
+            notes.extend(loose_mode(&user));
+        }
         layers.push(layer);
     }
     let folder = workspace.join(FOLDER_FILE);
@@ -165,6 +167,15 @@ fn read_layers(paths: &Paths, workspace: &Path, notes: &mut Vec<String>) -> Resu
         layers.push(layer);
     }
     Ok(layers)
+}
+
+/// Keys are never written in the settings, but headers and an address's user part may be as secret.
+fn may_hold_secrets(table: &toml::Table) -> bool {
+    let profiles = table.get("profiles").and_then(toml::Value::as_table);
+    profiles.into_iter().flat_map(|profiles| profiles.values()).any(|profile| {
+        let address = profile.get("base_url").and_then(toml::Value::as_str).unwrap_or_default();
+        profile.get("headers").is_some() || address.contains('@')
+    })
 }
 
 #[cfg(unix)]

@@ -285,8 +285,11 @@ fn saving_keeps_comments_and_mode() {
 fn modes_are_private_and_loose_ones_are_mentioned() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
-    home.user("");
+    home.user("mode = \"off\"\n");
     let file = home.config().join("config.toml");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(home.load(&[]).unwrap().notes.is_empty(), "nothing in it is secret");
+    home.user("[profiles.mine]\nbase_url = \"http://localhost/v1\"\nheaders = { x = \"y\" }\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let mut config = home.load(&[]).unwrap();
     assert!(config.notes.iter().any(|note| note.contains("chmod 600")));

@@ -1,22 +1,20 @@
-//! Turns what was admitted into rows: every item in exactly one, with tokens, reason and, where it is out, a remedy.
-//! Not for: deciding anything (`admit`).
+//! Turns what was admitted into a plan: every item in exactly one row, with its tokens and its reason.
+//! Not for: deciding anything (`admit`) or rows that stay out (`left_out`).
 
-use super::admit::{Admitted, Marks, Place, tokens_in};
-use super::render;
-use crate::domain::hash::Fields;
-use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, Sleeper, TurnInput};
+use super::admit::{Admitted, Place};
+use super::forms::{Marks, tokens_in};
+use super::{left_out, render};
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
-use crate::domain::plan::{ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Verdict, Warning};
+use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Verdict, Warning};
 use crate::domain::policy::Section;
-
-/// Excluded turns listed one by one before the older ones share a row.
-const LISTED: usize = 100;
 
 /// The plan for what was admitted.
 pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
-    rows.extend(excluded(admitted));
+    rows.extend(left_out::rows(admitted));
     let label = render::needs_label(&rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
         row.tokens += input.labelled;
@@ -25,7 +23,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     let framing = render::framing(&messages);
     let sum: u32 = rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum();
     let mut plan = ContextPlan {
-        id: crate::domain::hash::Hash::default(),
+        id: Hash::default(),
         basis: input.basis,
         input_digest: Fields::new("basis").json(&input.basis).finish(),
         policy: input.policy.name.clone(),
@@ -51,7 +49,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
 }
 
 /// H(rows in order: atom, projection, section, reason; policy, layout, dialect, model, parameters, tools).
-fn identity(input: &PlanInput, plan: &ContextPlan) -> crate::domain::hash::Hash {
+fn identity(input: &PlanInput, plan: &ContextPlan) -> Hash {
     let mut fields = Fields::new("plan").text(&plan.policy).number(u64::from(plan.policy_version));
     fields = fields.json(&plan.layout).json(&input.shape);
     for row in &plan.rows {
@@ -69,7 +67,9 @@ fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let mut rows = Vec::new();
     for section in input.layout.sections() {
-        let blocks = input.blocks.iter().filter(|block| block.section == *section);
+        let goes = |(_, place): &(&Block, &Option<Place>)| !matches!(place, Some(Place::NoLease { .. }));
+        let blocks = input.blocks.iter().zip(&admitted.leases).filter(goes).map(|(block, _)| block);
+        let blocks = blocks.filter(|block| block.section == *section);
         if *section != Section::UserMessage {
             rows.extend(blocks.clone().map(|block| block_row(input, block)));
         }
@@ -96,14 +96,18 @@ fn included(admitted: &Admitted<'_>) -> Vec<Row> {
 
 /// What must go, as rows, for a call that is blocked.
 pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
-    let mut rows: Vec<Row> = input.blocks.iter().map(|block| block_row(input, block)).collect();
-    let sticky = |turn: &&TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind == MarkKind::Sticky);
-    rows.extend(input.turns.iter().filter(sticky).map(|turn| card_row(turn, Section::StickyPins, MarkKind::Sticky)));
+    let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
+    let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
+    rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
+        MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),
+        MarkKind::IncludeOnce => Some(card_row(turn, marks, Section::LeasedPins, MarkKind::IncludeOnce)),
+        MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
+    }));
     rows.push(open_row(input, open));
     rows
 }
 
-fn block_row(input: &PlanInput, block: &Block) -> Row {
+pub(super) fn block_row(input: &PlanInput, block: &Block) -> Row {
     let atom = block.atom.unwrap_or(Atom::Section { text: block.text });
     Row {
         atom,
@@ -124,11 +128,14 @@ fn cards(admitted: &Admitted<'_>, section: Section) -> impl Iterator<Item = Row>
     let turns = admitted.input.turns.iter().zip(&admitted.places);
     turns.filter(move |(_, place)| **place == Place::Card(section)).map(move |(turn, _)| {
         let kind = admitted.marks.turn(turn).map_or(MarkKind::IncludeOnce, |mark| mark.kind);
-        card_row(turn, section, kind)
+        card_row(turn, &admitted.marks, section, kind)
     })
 }
 
-fn card_row(turn: &TurnInput, section: Section, kind: MarkKind) -> Row {
+/// A turn as a card: of the messages that it could send, without those that a person took out.
+fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKind) -> Row {
+    let told = |message: &MessageInput| message.bar.is_none() && !marks.takes_out(message.key);
+    let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
     let reason = match kind {
         MarkKind::Sticky => Reason::Sticky,
         MarkKind::Leased { turns } => Reason::Leased { left: turns },
@@ -140,7 +147,7 @@ fn card_row(turn: &TurnInput, section: Section, kind: MarkKind) -> Row {
         reason,
         tokens: turn.card.map_or(0, |(_, tokens)| tokens),
         pin: Some(kind),
-        items: items(&turn.messages, &vec![Form::Card; turn.messages.len()]),
+        items: items(&turn.messages, &forms),
         text: turn.card.map(|(text, _)| text),
         ..bare(turn)
     }
@@ -180,7 +187,7 @@ fn turn_row(turn: &TurnInput, forms: &[Form], section: Section, reason: Reason, 
     }
 }
 
-fn bare(turn: &TurnInput) -> Row {
+pub(super) fn bare(turn: &TurnInput) -> Row {
     Row {
         atom: turn.atom,
         kind: if turn.number == 0 { RowKind::Preamble } else { RowKind::Turn },
@@ -196,7 +203,7 @@ fn bare(turn: &TurnInput) -> Row {
     }
 }
 
-fn items(messages: &[MessageInput], forms: &[Form]) -> Vec<Item> {
+pub(super) fn items(messages: &[MessageInput], forms: &[Form]) -> Vec<Item> {
     let sent = messages.iter().zip(forms).filter(|(_, form)| **form != Form::Out);
     sent.map(|(message, form)| Item {
         key: message.key,
@@ -209,213 +216,6 @@ fn items(messages: &[MessageInput], forms: &[Form]) -> Vec<Item> {
         orphan: message.orphan,
     })
     .collect()
-}
-
-/// Rows that stay out, newest first.
-fn excluded(admitted: &Admitted<'_>) -> Vec<Row> {
-    let input = admitted.input;
-    let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
-    rows.extend(barred(&input.open, &admitted.marks));
-    let mut listed = 0_usize;
-    let mut pile: Option<Row> = None;
-    for index in (0..input.turns.len()).rev() {
-        pile_gaps(input, index + 1, &mut pile);
-        let turn = &input.turns[index];
-        rows.extend(barred(turn, &admitted.marks));
-        let Some(row) = out_row(admitted, index) else {
-            rows.extend(pile.take());
-            continue;
-        };
-        listed += 1;
-        if listed > LISTED && row.pin.is_none() && row.reason.name() == "outside_window" {
-            pile = Some(piled(pile.take(), row));
-        } else {
-            rows.extend(pile.take());
-            rows.push(row);
-        }
-    }
-    pile_gaps(input, 0, &mut pile);
-    rows.extend(pile);
-    rows
-}
-
-fn pile_gaps(input: &PlanInput, before: usize, pile: &mut Option<Row>) {
-    for gap in input.gaps.iter().filter(|gap| gap.before == before) {
-        *pile = Some(piled(pile.take(), gap_row(gap)));
-    }
-}
-
-/// Two neighbouring rows (the second older) as one range.
-fn piled(newer: Option<Row>, older: Row) -> Row {
-    let Some(newer) = newer else { return older };
-    let (first, last) = (ends(&older).0, ends(&newer).1);
-    let turns = older.turns + newer.turns;
-    Row {
-        atom: Atom::Range { first, last },
-        kind: RowKind::Range,
-        tokens: older.tokens.saturating_add(newer.tokens),
-        title: format!("{turns} older turns"),
-        items: Vec::new(),
-        turns,
-        text: None,
-        ..older
-    }
-}
-
-fn ends(row: &Row) -> (crate::domain::hash::Hash, crate::domain::hash::Hash) {
-    match row.atom {
-        Atom::Turn { user, tip } => (user, tip),
-        Atom::Range { first, last } => (first, last),
-        Atom::Preamble { first } => (first, row.items.last().map_or(first, |item| item.key)),
-        Atom::Episode { call, tip } => (call, tip),
-        Atom::Message { node } => (node, node),
-        Atom::Section { text } => (text, text),
-    }
-}
-
-fn gap_row(gap: &Gap) -> Row {
-    Row {
-        atom: Atom::Range { first: gap.range.0, last: gap.range.1 },
-        kind: RowKind::Range,
-        verdict: Verdict::Out {
-            needed: gap.tokens,
-            remedy: Some(Remedy {
-                action: "open".into(),
-                does: "lists these turns, each of which can be included".into(),
-                pushes_out: 0,
-                pushes_turns: 0,
-            }),
-        },
-        reason: Reason::OutsideWindow,
-        tokens: gap.tokens,
-        title: format!("{} older turns", gap.turns),
-        source: crate::domain::plan::Source { turn: Some(gap.from), ..Default::default() },
-        pin: None,
-        items: Vec::new(),
-        turns: gap.turns,
-        text: None,
-    }
-}
-
-fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
-    let turn = &admitted.input.turns[index];
-    let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
-    let sent = turn.messages.iter().filter(|message| message.bar.is_none());
-    let tokens: u32 = sent.clone().map(|message| message.tokens).sum();
-    let in_window = index >= admitted.window.start;
-    let (reason, action, does) = match admitted.places[index] {
-        Place::Window | Place::Card(_) => return None,
-        Place::Excluded { once } => {
-            let action = if once { "exclude-once" } else { "exclude" };
-            (Reason::UserExcluded { once }, action, "takes the exclusion back")
-        }
-        Place::NoLease { capped: true } => {
-            (Reason::LeaseCap { cap: admitted.input.policy.leased_cap_tokens }, "pin", "pins it for good")
-        }
-        Place::NoLease { capped: false } => (Reason::Budget { free: admitted.free() }, "pin", "pins it for good"),
-        Place::Outside => outside(admitted, index, tokens, mark),
-    };
-    sent.clone().next()?;
-    let comes_back = matches!(admitted.places[index], Place::Excluded { .. }) && !in_window;
-    let wanted = if comes_back { 0 } else { tokens + MESSAGE_FRAMING };
-    let (pushes_out, pushes_turns) = admitted.pushed(wanted);
-    let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
-    let needed = wanted.saturating_sub(admitted.free());
-    Some(Row {
-        verdict: Verdict::Out { needed, remedy: Some(remedy) },
-        reason,
-        tokens,
-        pin: mark,
-        items: listed_items(turn),
-        ..bare(turn)
-    })
-}
-
-/// The messages of a turn that is out, each with what it would take.
-fn listed_items(turn: &TurnInput) -> Vec<Item> {
-    let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
-    let mut listed = items(&turn.messages, &whole);
-    for item in &mut listed {
-        item.form = Form::Out;
-    }
-    listed
-}
-
-fn outside(
-    admitted: &Admitted<'_>,
-    index: usize,
-    tokens: u32,
-    mark: Option<MarkKind>,
-) -> (Reason, &'static str, &'static str) {
-    let expired = matches!(mark, Some(MarkKind::Leased { turns: 0 }));
-    let reason = if expired {
-        Reason::TtlExpired
-    } else if tokens > admitted.input.budget.prompt {
-        Reason::TooLarge
-    } else if index >= admitted.window.floor && tokens > admitted.free() {
-        Reason::Budget { free: admitted.free() }
-    } else {
-        Reason::OutsideWindow
-    };
-    (reason, "include-once", "includes it in this call")
-}
-
-/// Messages of a turn that can never go as they are, each in a row of its own.
-fn barred(turn: &TurnInput, marks: &Marks<'_>) -> Vec<Row> {
-    let row = |message: &MessageInput| -> Option<Row> {
-        let (reason, may) = match message.bar? {
-            Bar::Hidden => (Reason::Hidden, true),
-            Bar::Foreign => (Reason::ForeignInstructions, true),
-            Bar::Removed => (Reason::Removed, false),
-            Bar::Empty => return None,
-        };
-        let remedy = may.then(|| Remedy {
-            action: "include-once".into(),
-            does: "sends it with this call, labelled".into(),
-            pushes_out: 0,
-            pushes_turns: 0,
-        });
-        Some(Row {
-            atom: Atom::Message { node: message.key },
-            kind: RowKind::Message,
-            verdict: Verdict::Out { needed: 0, remedy },
-            reason,
-            tokens: message.tokens,
-            title: message.title.clone(),
-            source: turn.source.clone(),
-            pin: None,
-            items: Vec::new(),
-            turns: 0,
-            text: None,
-        })
-    };
-    let brought = |message: &&MessageInput| marks.message(message.key).is_none_or(|mark| mark.kind.excludes());
-    turn.messages.iter().filter(brought).filter_map(row).collect()
-}
-
-fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
-    let (pushes_out, pushes_turns) = admitted.pushed(sleeper.tokens + MESSAGE_FRAMING);
-    Row {
-        atom: sleeper.mark.target,
-        kind: RowKind::Turn,
-        verdict: Verdict::Out {
-            needed: sleeper.tokens.saturating_sub(admitted.free()),
-            remedy: Some(Remedy {
-                action: "include-once".into(),
-                does: "carries it along in this call as quoted text".into(),
-                pushes_out,
-                pushes_turns,
-            }),
-        },
-        reason: Reason::OffPath,
-        tokens: sleeper.tokens,
-        title: sleeper.title.clone(),
-        source: sleeper.source.clone(),
-        pin: Some(sleeper.mark.kind),
-        items: Vec::new(),
-        turns: 1,
-        text: None,
-    }
 }
 
 fn warnings(input: &PlanInput, plan: &ContextPlan) -> Vec<Warning> {

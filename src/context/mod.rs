@@ -8,7 +8,10 @@
 
 mod admit;
 pub mod audit;
+mod blocked;
 mod explain;
+mod forms;
+mod left_out;
 pub mod project;
 pub mod render;
 mod window;

@@ -90,7 +90,7 @@ pub fn cut(text: &str, limit: usize, key: Hash) -> String {
 fn elided(content: &Content) -> String {
     let names: Vec<&str> = content.calls().map(|(_, name, _)| name).collect();
     let note = format!("[tools were called here and are left out: {}]", names.join(", "));
-    let said = plain(content);
+    let said = state::strip(&plain(content), true);
     if said.is_empty() { note } else { format!("{said}\n{note}") }
 }
 

@@ -61,24 +61,63 @@ pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<W
     let outside = rows.iter().filter(|row| stands_before_turns(row, layout));
     push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
     for row in rows.iter().filter(|row| row.section() == Some(Section::Recent)) {
-        row.items.iter().for_each(|item| push_item(&mut messages, item, Vec::new(), false, dialect));
+        in_order(row).into_iter().for_each(|item| push_item(&mut messages, item, Vec::new(), false, dialect));
     }
     let changing: Vec<Piece> =
         rows.iter().filter(|row| stands_in_message(row, layout)).filter_map(block_piece).collect();
     push_open(&mut messages, rows, changing, dialect);
+    open_with_user(&mut messages, dialect);
     messages
+}
+
+/// Where roles must alternate the model may not speak first: the instructions then go as the user's.
+fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
+    if let [first, second, ..] = messages
+        && dialect.strict_alternation
+        && second.role == "assistant"
+    {
+        first.role = "user";
+    }
+}
+
+/// What of a row is sent, each call's results right behind it: a message that stood between them follows.
+fn in_order(row: &Row) -> Vec<&Item> {
+    let mut ordered = Vec::with_capacity(row.items.len());
+    let mut waiting = Vec::new();
+    let mut open = 0_u16;
+    for item in row.items.iter().filter(|item| sent(item.form)) {
+        if item.role == Role::Tool && !item.orphan {
+            open = open.saturating_sub(1);
+            ordered.push(item);
+        } else if open > 0 {
+            waiting.push(item);
+        } else {
+            open = calls(item);
+            ordered.push(item);
+        }
+        if open == 0 {
+            ordered.append(&mut waiting);
+        }
+    }
+    ordered.append(&mut waiting);
+    ordered
+}
+
+fn calls(item: &Item) -> u16 {
+    if project::keeps_calls(item.form) { item.calls } else { 0 }
 }
 
 fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Piece>, dialect: &Dialect) {
     let Some(open) = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none()) else {
         return push(messages, "user", changing, dialect);
     };
-    let asks = last_user(open);
+    let items = in_order(open);
+    let asks = items.iter().rposition(|item| item.role == Role::User);
     let mut changing = Some(changing).filter(|pieces| !pieces.is_empty());
     if asks.is_none() {
         push(messages, "user", changing.take().unwrap_or_default(), dialect);
     }
-    for (index, item) in open.items.iter().enumerate() {
+    for (index, item) in items.into_iter().enumerate() {
         let before = if asks == Some(index) { changing.take() } else { None };
         let labelled = before.is_some();
         push_item(messages, item, before.unwrap_or_default(), labelled, dialect);
@@ -87,14 +126,14 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Piece>
     push(messages, "user", after.filter_map(block_piece).collect(), dialect);
 }
 
-fn last_user(open: &Row) -> Option<usize> {
-    open.items.iter().rposition(|item| item.role == Role::User && sent(item.form))
+fn asks(open: &Row) -> bool {
+    open.items.iter().any(|item| item.role == Role::User && sent(item.form))
 }
 
 /// Whether blocks stand before the person's own words in one message, so that the words get a label.
 pub(super) fn needs_label(rows: &[Row], layout: Layout) -> bool {
     let open = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none());
-    open.is_some_and(|row| last_user(row).is_some()) && rows.iter().any(|row| stands_in_message(row, layout))
+    open.is_some_and(asks) && rows.iter().any(|row| stands_in_message(row, layout))
 }
 
 fn leads(row: &Row, layout: Layout) -> bool {
@@ -161,13 +200,11 @@ fn push_item(messages: &mut Vec<WireMessage>, item: &Item, before: Vec<Piece>, l
         Role::Tool | Role::System | Role::User => "user",
     };
     let standing = Standing { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
-    let calls = if project::keeps_calls(item.form) { item.calls } else { 0 };
     let mut pieces = before;
     pieces.push(Piece::Message { item: item.clone(), standing });
-    if calls > 0 || role == "tool" {
-        messages.push(WireMessage { role, pieces, calls });
-    } else {
-        push(messages, role, pieces, dialect);
+    push(messages, role, pieces, dialect);
+    if let Some(last) = messages.last_mut() {
+        last.calls += calls(item);
     }
 }
 

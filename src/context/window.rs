@@ -7,6 +7,8 @@ use crate::domain::plan::{Anchor, Form};
 
 /// The limit for tool results of closed turns, in characters (DEFINITIONS 1).
 pub(super) const CLOSED_RESULT: u32 = 300;
+/// The limit for older tool results of the open turn.
+pub(super) const OPEN_OLDER: u32 = 1_000;
 
 /// What turns cost, in tokens with framing, by how their tool results are sent.
 pub(super) trait Costs {
@@ -25,23 +27,40 @@ pub(super) struct Window {
     pub(super) form: Form,
     /// No turn before this index is wanted, room or not.
     pub(super) floor: usize,
+    /// The anchored window overflowed and was just cut back.
+    pub(super) refilled: bool,
 }
 
-/// Chooses the window. Even an empty one may be over the room; the caller has made sure that it is not.
+/// Chooses the window. It is over the room only where every window is (see [`least`]).
 pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
+    let floor = floor(input);
+    let kept = held(input).filter(|_| input.policy.anchored).and_then(|old| {
+        let old = Window { start: old.start.max(floor), floor, ..old };
+        keep_or_refill(input, costs, room, old)
+    });
+    kept.unwrap_or_else(|| fresh(input, costs, room, floor))
+}
+
+/// Before this turn nothing is in the window: it is further back than the window reaches, or turns are missing after it.
+fn floor(input: &PlanInput) -> usize {
     let turns = input.turns.len();
-    let floor = match input.window_turns as usize {
+    let reach = match input.window_turns as usize {
         0 => 0,
         wanted => turns.saturating_sub(wanted),
     };
-    let plain = Window { start: floor, shortened: 0, form: Form::Full, floor };
-    if !input.policy.anchored {
-        return Window { start: first_fit(floor, turns, |start| costs.total(start, 0, Form::Full) <= room), ..plain };
-    }
-    match held(input) {
-        Some(old) => keep_or_refill(input, costs, room, Window { start: old.start.max(floor), floor, ..old }),
-        None => fresh(input, costs, room, plain),
-    }
+    let unbroken = input.gaps.iter().map(|gap| gap.before).max().unwrap_or(0);
+    reach.max(unbroken).min(turns)
+}
+
+/// The cost of the cheapest window: what is over the room when this is, is blocked.
+pub(super) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
+    cheapest(input, costs, floor(input))
+}
+
+fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
+    let turns = input.turns.len();
+    let each = (low..=turns).flat_map(|start| ladder(input).map(move |form| (start, form)));
+    each.map(|(start, form)| costs.total(start, turns, form)).min().unwrap_or(u32::MAX)
 }
 
 /// The anchor of the last call, where it still holds: same policy, same budget, its turn still looked at.
@@ -54,7 +73,7 @@ fn held(input: &PlanInput) -> Option<Window> {
     let find = |key: Hash| (0..input.turns.len()).find(|turn| holds(*turn, key));
     let start = find(anchor.start).or_else(|| opens_with(input, anchor.start))?;
     let shortened = anchor.shortened_to.and_then(find).map_or(0, |turn| turn + 1);
-    Some(Window { start, shortened, form: anchor.form, floor: 0 })
+    Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
 }
 
 /// An anchor at the open turn: nothing before it was in the window.
@@ -62,61 +81,56 @@ fn opens_with(input: &PlanInput, key: Hash) -> Option<usize> {
     input.open.messages.first().filter(|message| message.key == key).map(|_| input.turns.len())
 }
 
-/// Without an anchor: everything whole, else everything with shortened results, else as many of the newest as fit.
-fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, plain: Window) -> Window {
+/// Without an anchor: everything whole, else everything a step down the ladder, else as many of the newest as fit.
+fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Window {
     let turns = input.turns.len();
-    if costs.total(plain.floor, 0, Form::Full) <= room {
-        return plain;
-    }
-    for form in forms(input) {
-        if costs.total(plain.floor, turns, form) <= room {
-            return Window { shortened: turns, form, ..plain };
+    for form in ladder(input) {
+        if costs.total(floor, turns, form) <= room {
+            return window(input, floor, form, floor);
         }
     }
-    let (shortened, form) = drop_form(input);
-    let start = first_fit(plain.floor, turns, |start| costs.total(start, shortened, form) <= room);
-    Window { start, shortened, form, ..plain }
+    drop_turns(input, costs, room, floor, floor)
 }
 
-/// With one: unchanged while it fits; else shortened, then cut at the front, down to the policy's refill share at once.
-fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Window {
+/// With one: unchanged while it fits; else down the ladder, then cut at the front, until history takes no more than the
+/// policy's refill share of the room that the rest of the request leaves to it. None where the anchor leaves no way.
+fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
     if costs.total(old.start, old.shortened, old.form) <= room {
-        return old;
+        return Some(old);
     }
+    let rest = cheapest(input, costs, old.start);
+    let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;
+    let target = rest.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
+    for form in ladder(input).skip(1) {
+        if costs.total(old.start, input.turns.len(), form) <= target {
+            return Some(Window { refilled: true, ..window(input, old.start, form, old.floor) });
+        }
+    }
+    Some(Window { refilled: true, ..drop_turns(input, costs, target, old.start, old.floor) })
+}
+
+/// The smallest start from `low` on that fits, everything at the end of the ladder; a higher rung where only that fits.
+fn drop_turns(input: &PlanInput, costs: &impl Costs, room: u32, low: usize, floor: usize) -> Window {
     let turns = input.turns.len();
-    let target = room / 100 * input.policy.refill_percent.min(100);
-    for form in forms(input) {
-        if costs.total(old.start, turns, form) <= target {
-            return Window { shortened: turns, form, ..old };
+    let steps: Vec<Form> = ladder(input).collect();
+    for form in steps.into_iter().rev() {
+        if let Some(start) = (low..=turns).find(|start| costs.total(*start, turns, form) <= room) {
+            return window(input, start, form, floor);
         }
     }
-    let (shortened, form) = drop_form(input);
-    let start = first_fit(old.start, turns, |start| costs.total(start, shortened, form) <= target);
-    Window { start, shortened, form, ..old }
+    window(input, turns, Form::Full, floor)
 }
 
-fn forms(input: &PlanInput) -> impl Iterator<Item = Form> {
-    let steps: &[Form] = if input.policy.shorten_tools { &[Form::Cut(CLOSED_RESULT), Form::Elided] } else { &[] };
+fn window(input: &PlanInput, start: usize, form: Form, floor: usize) -> Window {
+    let shortened = if form == Form::Full { 0 } else { input.turns.len() };
+    Window { start, shortened, form, floor, refilled: false }
+}
+
+/// The fidelity of tool results, from whole to gone; only whole where the policy shortens none.
+fn ladder(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
+    let steps: &[Form] =
+        if input.policy.shorten_tools { &[Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided] } else { &[Form::Full] };
     steps.iter().copied()
-}
-
-fn drop_form(input: &PlanInput) -> (usize, Form) {
-    if input.policy.shorten_tools { (input.turns.len(), Form::Cut(CLOSED_RESULT)) } else { (0, Form::Full) }
-}
-
-/// The smallest start in `low..=high` that fits; `high` when none does. Costs fall as the start rises, but for a pinned
-/// turn that becomes a card, so the answer of the halving is checked upwards.
-fn first_fit(low: usize, high: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut below, mut above) = (low, high);
-    while below < above {
-        let middle = below + (above - below) / 2;
-        if fits(middle) {
-            above = middle;
-        } else {
-            below = middle + 1;
-        }
-    }
-    (above..high).find(|start| fits(*start)).unwrap_or(high)
 }
 
 /// The anchor that a sent plan leaves behind.

@@ -3,6 +3,7 @@
 //!
 //! A person's words for these are in the glossary of the crate's documentation.
 
+pub mod blocked;
 pub mod branch;
 pub mod failure;
 pub mod hash;
@@ -16,6 +17,7 @@ pub mod op;
 pub mod plan;
 pub mod policy;
 pub mod provider;
+pub mod reason;
 pub mod record;
 pub mod run;
 pub mod safe;

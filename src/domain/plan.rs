@@ -1,5 +1,6 @@
 //! The plan of a call: every item in exactly one row, with its tokens, its section and its reason.
-//! Not for: making plans (`context`) or their input (`input`).
+//! Not for: making plans (`context`), their input (`input`), why a row is in or out (`reason`) or a call that cannot be
+//! planned (`blocked`).
 
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
@@ -9,6 +10,9 @@ use super::mode::Mode;
 use super::policy::{Layout, Section};
 use super::tokens::{Certainty, Encoding};
 use serde::{Deserialize, Serialize};
+
+pub use super::blocked::{Blocked, Choice, Warning};
+pub use super::reason::{Reason, Remedy};
 
 /// What a plan was solved from. Two equal bases give one plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -60,171 +64,6 @@ pub enum Form {
     Card,
     /// Left out together with its whole turn.
     Out,
-}
-
-/// Why an item is in or out. Each has one English sentence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Reason {
-    /// In: the program's instructions.
-    Instructions,
-    /// In: the person's own text from configuration or branch.
-    Configured,
-    /// In: guidelines for reading history and keeping state.
-    Guideline,
-    /// In: the newest state on this path.
-    CurrentState,
-    /// In: the message now asked, or the turn that is open.
-    Open,
-    /// In: pinned by the person.
-    Sticky,
-    /// In: leased.
-    Leased {
-        /// Turns left.
-        left: u32,
-    },
-    /// In: within the window.
-    Recent,
-    /// In: the person asked for it for this call.
-    IncludedOnce,
-    /// In: replied to.
-    Replied,
-    /// In: asks the model to go on where its answer was cut.
-    GoOn,
-    /// In, brought back: had been further away.
-    Reinjected,
-    /// Out: no room.
-    Budget {
-        /// Tokens that were free for it.
-        free: u32,
-    },
-    /// Out: before the window's start.
-    OutsideWindow,
-    /// Out: the person took it out.
-    UserExcluded {
-        /// For this call only.
-        once: bool,
-    },
-    /// Out: its lease ended.
-    TtlExpired,
-    /// Out: the leases together are over their cap.
-    LeaseCap {
-        /// The cap in tokens.
-        cap: u32,
-    },
-    /// Out: not on this branch's path.
-    OffPath,
-    /// Out: hidden where it was imported from.
-    Hidden,
-    /// Out: instructions that came with an import.
-    ForeignInstructions,
-    /// Out: the model cannot take it.
-    ModelCannot,
-    /// Out: removed.
-    Removed,
-    /// Out: another row already says it.
-    Duplicate,
-    /// Out: the mode gathers nothing by itself.
-    ModeOff,
-    /// Out: bigger than the whole budget.
-    TooLarge,
-}
-
-impl Reason {
-    /// The sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        match self {
-            Self::Instructions => "Instructions that go with every call.".into(),
-            Self::Configured => "You configured this text.".into(),
-            Self::Guideline => "Says how history is to be read and the state block kept.".into(),
-            Self::CurrentState => "The newest state block on this branch's path.".into(),
-            Self::Open => "The turn that is being asked; it always goes.".into(),
-            Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
-            Self::Leased { left } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
-            Self::Recent => "Recent: inside the window.".into(),
-            Self::IncludedOnce => "You included it for this call.".into(),
-            Self::Replied => "Your message replies to it.".into(),
-            Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
-            Self::Reinjected => "Brought back from outside the window.".into(),
-            Self::Budget { free } => format!("No room: {free} tokens were free for it."),
-            Self::OutsideWindow => "Older than the window reaches.".into(),
-            Self::UserExcluded { once: false } => "You excluded it.".into(),
-            Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
-            Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("Leased pins together are over their cap of {cap} tokens."),
-            Self::OffPath => "Marked, but not on this branch's path: the mark sleeps.".into(),
-            Self::Hidden => "Hidden in the export that it came from.".into(),
-            Self::ForeignInstructions => "Instructions from an import are off unless you include them.".into(),
-            Self::ModelCannot => "The model cannot take this kind of content.".into(),
-            Self::Removed => "Removed: only its place is left.".into(),
-            Self::Duplicate => "Already in the request in another row.".into(),
-            Self::ModeOff => "The context mode is Off.".into(),
-            Self::TooLarge => "Larger than the whole prompt budget.".into(),
-        }
-    }
-
-    /// Its word in JSON.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Instructions => "instructions",
-            Self::Configured => "configured",
-            Self::Guideline => "guideline",
-            Self::CurrentState => "current_state",
-            Self::Open => "open",
-            Self::Sticky => "sticky",
-            Self::Leased { .. } => "leased",
-            Self::Recent => "recent",
-            Self::IncludedOnce => "included_once",
-            Self::Replied => "replied",
-            Self::GoOn => "go_on",
-            Self::Reinjected => "reinjected",
-            Self::Budget { .. } => "budget",
-            Self::OutsideWindow => "outside_window",
-            Self::UserExcluded { .. } => "user_excluded",
-            Self::TtlExpired => "ttl_expired",
-            Self::LeaseCap { .. } => "lease_cap",
-            Self::OffPath => "off_path",
-            Self::Hidden => "hidden",
-            Self::ForeignInstructions => "foreign_instructions",
-            Self::ModelCannot => "model_cannot",
-            Self::Removed => "removed",
-            Self::Duplicate => "duplicate",
-            Self::ModeOff => "mode_off",
-            Self::TooLarge => "too_large",
-        }
-    }
-}
-
-fn turns_word(n: u32) -> &'static str {
-    if n == 1 { "turn" } else { "turns" }
-}
-
-/// What would bring an excluded item in, and at what price.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Remedy {
-    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up` …); the screen shows its key.
-    pub action: String,
-    /// What it does, as the end of a sentence: "takes the exclusion back".
-    pub does: String,
-    /// Tokens that would have to leave first.
-    pub pushes_out: u32,
-    /// How many of the oldest turns in the window that would take.
-    pub pushes_turns: u32,
-}
-
-impl Remedy {
-    /// The sentence, with the key named by the caller.
-    #[must_use]
-    pub fn sentence(&self, key: &str) -> String {
-        let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; nothing has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens too many, so the budget must grow too"),
-            (tokens, turns) => format!("; pushes out the {turns} oldest {} ({tokens} tokens)", turns_word(turns)),
-        };
-        format!("{key} {}{price}", self.does)
-    }
 }
 
 /// In, out, or only suggested.
@@ -408,64 +247,6 @@ impl Budget {
     }
 }
 
-/// Something to know about a plan that stops nobody.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "warning", rename_all = "snake_case")]
-pub enum Warning {
-    /// The model's window is not known; a value was assumed.
-    WindowAssumed {
-        /// The value.
-        tokens: u32,
-    },
-    /// Tool results were shortened to make room.
-    ToolsShortened {
-        /// How many.
-        count: u32,
-    },
-    /// Marks sleep because their messages are not on the path.
-    MarksAsleep {
-        /// How many.
-        count: u32,
-    },
-    /// Invisible characters are among what is sent.
-    HiddenCharacters {
-        /// How many.
-        count: u32,
-    },
-    /// Parts that the model cannot take are sent as a line of text.
-    PartsAsText {
-        /// How many.
-        count: u32,
-    },
-    /// The last answer brought no state block; the old state is sent.
-    StateMissing,
-    /// A tool result was missing and is sent as `[cancelled]`.
-    ResultsMade {
-        /// How many.
-        count: u32,
-    },
-}
-
-impl Warning {
-    /// The sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        match self {
-            Self::WindowAssumed { tokens } => {
-                format!("The model's context window is not known; {tokens} tokens are assumed.")
-            }
-            Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count } => {
-                format!("{count} marks sleep: their messages are not on this branch's path.")
-            }
-            Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
-            Self::PartsAsText { count } => format!("{count} parts the model cannot take are sent as a line of text."),
-            Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
-            Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
-        }
-    }
-}
-
 /// A solved plan. Its rows are in the order of the request, then suggestions, then what is out (newest first).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContextPlan {
@@ -542,81 +323,5 @@ impl ContextPlan {
             !matches!(row.section(), Some(Section::Recent | Section::UserMessage | Section::System) | None)
         };
         self.included().filter(extra).fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
-    }
-}
-
-/// A way out of [`Blocked`].
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "choice", rename_all = "snake_case")]
-pub enum Choice {
-    /// Raise the cap.
-    LargerBudget {
-        /// To at least this many tokens of prompt budget.
-        at_least: u32,
-    },
-    /// Ask a model with a larger window.
-    OtherModel,
-    /// Take these pins off, or lease them.
-    Unpin {
-        /// Which.
-        atoms: Vec<Atom>,
-        /// Tokens that frees.
-        frees: u32,
-    },
-    /// Send these tool results shortened.
-    ShortenBodies {
-        /// Tokens that frees.
-        frees: u32,
-    },
-    /// Offer fewer tools.
-    FewerTools {
-        /// Tokens that frees.
-        frees: u32,
-    },
-    /// Say it shorter, or in several messages.
-    ShorterMessage {
-        /// By so many tokens.
-        by: u32,
-    },
-}
-
-impl Choice {
-    /// The sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        match self {
-            Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
-            Self::OtherModel => "choose a model with a larger context window".into(),
-            Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens)", atoms.len()),
-            Self::ShortenBodies { frees } => format!("send the tool results shortened (frees {frees} tokens)"),
-            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens)"),
-            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens"),
-        }
-    }
-}
-
-/// What must go does not fit. Nothing was cut and nothing was sent.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Blocked {
-    /// What it was solved from.
-    pub basis: Basis,
-    /// Tokens that what must go takes.
-    pub needed: u32,
-    /// The prompt budget.
-    pub budget: Budget,
-    /// Ways out.
-    pub choices: Vec<Choice>,
-    /// What must go.
-    pub rows: Vec<Row>,
-}
-
-impl Blocked {
-    /// The sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        format!(
-            "What must go into this call takes {} tokens and the prompt budget is {}; nothing was sent and nothing was cut.",
-            self.needed, self.budget.prompt
-        )
     }
 }

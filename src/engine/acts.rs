@@ -49,7 +49,8 @@ impl Core {
                 return self.reply(&branch, target);
             }
             let (target, note) = self.carried(&branch, target, note, act)?;
-            let before = branch.marks.iter().find(|mark| same_target(mark, &target)).cloned();
+            let session = self.session_of(id)?;
+            let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
             let target = before.as_ref().map_or(target, |mark| mark.target);
             let after = self.wished(&branch, before.as_ref(), target, note, act)?;
             said = sentence(before.as_ref(), after.as_ref());
@@ -196,10 +197,14 @@ impl Core {
     ) -> Result<Answer, Failure> {
         let parent = self.branch(id)?;
         let session = self.session_of(id)?;
+        let open = at.is_none() && self.live.contains_key(&id);
         let slot = match at {
             Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
             None => session.head(&parent),
         };
+        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
+        let slot =
+            if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
         let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| fresh_name(session, &parent.name));
@@ -228,7 +233,7 @@ impl Core {
         let outline = self.outlines.get(&id).cloned();
         let session = self.session_mut(id)?;
         session.branches.push(child.clone());
-        session.states.extend(states);
+        session.add_states(states);
         session.card.branches += 1;
         if switch {
             session.current = child.id;
@@ -281,7 +286,11 @@ impl Core {
     /// Writes one change with its operation, then applies it.
     fn record(&mut self, branch: &Branch, what: String, write: Write, change: Change) -> Result<Answer, Failure> {
         let operation = self.operation(branch.session, what.clone(), vec![change.clone()]);
-        self.store.write(vec![write, operation])?;
+        let mut writes = vec![write, operation];
+        if let Change::Head { before, .. } = &change {
+            writes.push(super::undo::keep_anchor(branch.id, *before, branch.anchor.as_ref()));
+        }
+        self.store.write(writes)?;
         self.apply(&change, true);
         Ok(Answer::Done(format!("{what}. u undoes it.")))
     }
@@ -293,7 +302,8 @@ impl Core {
         let session = self.session_of(id)?;
         let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;
         let wanted = if exact { slot } else { session.tree.leaf(slot) };
-        let slot = whole_atom(session, wanted).unwrap_or(wanted);
+        let leaf = session.tree.children(Some(wanted)).is_empty();
+        let slot = if leaf { wanted } else { whole_atom(session, wanted).unwrap_or(wanted) };
         let head = Some(session.tree.head(slot).id);
         if head == branch.head {
             return Ok(Answer::Branch(Box::new(branch)));
@@ -348,7 +358,7 @@ impl Core {
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
         self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
         let session = self.session_mut(id)?;
-        session.states.push(version);
+        session.add_states([version]);
         session.state_missing.remove(&id);
         self.show_branch(id);
         let state = self.branch(id)?.state;
@@ -378,10 +388,14 @@ impl Core {
     }
 }
 
-/// Whether a mark is on this target: turns are the same when they begin alike.
-pub(super) fn same_target(mark: &Mark, target: &Atom) -> bool {
+/// Whether a mark is on this target. A turn that grew is the same turn; two answers to one question are two.
+fn same_target(session: &Session, mark: &Mark, target: &Atom) -> bool {
+    let slot = |key| session.tree.by_key(key);
     match (mark.target, target) {
-        (Atom::Turn { user: a, .. }, Atom::Turn { user: b, .. }) => a == *b,
+        (Atom::Turn { user: a, tip: old }, Atom::Turn { user: b, tip: new }) if a == *b => {
+            let grown = |a, b| session.tree.contains(a, b) || session.tree.contains(b, a);
+            old == *new || slot(old).zip(slot(*new)).is_some_and(|(a, b)| grown(a, b))
+        }
         (a, b) => a == *b,
     }
 }
@@ -395,7 +409,7 @@ pub(super) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let found = turns.into_iter().find(|turn| turn.nodes.contains(&at));
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
-    super::gather::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+    super::assemble::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
 /// The nearest place at or above `slot` where a path may end: not between a call and its last result.

@@ -5,8 +5,9 @@ use super::api::{DraftKind, Event};
 use super::core::Core;
 use super::live::{Live, new_head};
 use super::snapshot::fresh_key;
+use super::turn::Phase;
 use crate::domain::branch::StateVersion;
-use crate::domain::failure::Failure;
+use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Actor, Mark, MarkKind};
@@ -14,10 +15,10 @@ use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::{Change, Operation};
 use crate::domain::policy::StateBlock;
 use crate::domain::provider::CallEnd;
-use crate::domain::run::RunStatus;
+use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::state;
 use crate::domain::usage::UsageReport;
-use crate::store::types::Write;
+use crate::store::types::{StoreError, Write};
 
 /// A server that read less than this share of what was sent (in percent) has cut the prompt.
 const ALARM_PERCENT: u32 = 50;
@@ -25,31 +26,95 @@ const ALARM_PERCENT: u32 = 50;
 const ALARM_TOKENS: u32 = 400;
 
 impl Core {
+    /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
+    /// nothing of the answer is lost: beside the branch when the branch went elsewhere, without marks when they changed.
+    fn commit<T>(
+        &mut self,
+        branch: BranchId,
+        live: &mut Live,
+        make: impl Fn(&Self, &Live, bool) -> Result<(T, Vec<Write>), Failure>,
+    ) -> Result<T, Failure> {
+        for attempt in 0..3 {
+            let (made, writes) = make(self, live, attempt == 2)?;
+            match self.store.write(writes) {
+                Ok(()) => return Ok(made),
+                Err(StoreError::Moved) => self.look_closely(branch, live)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
+    }
+
+    fn look_closely(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+        self.reload(live.session)?;
+        if self.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
+            let what = "This branch was moved in another window; the answer is kept as another version beside it.";
+            self.say(Event::Notice(what.into()));
+        }
+        Ok(())
+    }
+
     /// The first event is here: the user message becomes a node, and the branch stands on it.
     pub(super) fn commit_user(&mut self, branch: BranchId) -> Result<(), Failure> {
-        let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
-        let Some((head, content)) = live.user.take() else { return Ok(()) };
-        let session = live.session;
-        let run = live.card.id;
-        let expect = live.head;
-        let (id, key) = (head.id, head.key);
-        live.card.user = Some(id);
-        live.after = Some(id);
-        live.head = Some(id);
-        if let Some(trace_turn) = live.traces.first_mut() {
-            trace_turn.turn = Some(key);
+        self.with_live(branch, |core, live| core.write_user(branch, live))
+    }
+
+    /// Works on a turn that is taken out for as long.
+    fn with_live(
+        &mut self,
+        branch: BranchId,
+        work: impl FnOnce(&mut Self, &mut Live) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+        let result = work(self, &mut live);
+        self.live.insert(branch, live);
+        result
+    }
+
+    fn write_user(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+        let Some((planned, content)) = live.user.clone() else { return Ok(()) };
+        let head = self.commit(branch, live, |core, live, _| {
+            let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
+            let head = NodeHead { id: planned.id, at: planned.at, ..grown };
+            let card = RunCard { user: Some(head.id), ..live.card.clone() };
+            let node = Node { head: head.clone(), content: content.clone() };
+            let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
+            writes.extend(moved(branch, live, head.id));
+            writes.extend([Write::UserIsNode(card.id), Write::PutRun(Box::new(card))]);
+            writes.extend(uses_reply(live).then_some(Write::SetReply { branch, reply: None }));
+            Ok((head, writes))
+        })?;
+        let tip = self.landed(branch, live, vec![head])?;
+        live.user = None;
+        live.card.user = Some(tip);
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&live.card);
+            if let Some(branch) = session.branch_mut(branch).filter(|_| uses_reply(live)) {
+                branch.reply = None;
+            }
         }
-        let card = Box::new(live.card.clone());
-        let node = Node { head: head.clone(), content };
-        self.store.write(vec![
-            Write::PutNodes { session, nodes: vec![node] },
-            Write::MoveHead { branch, expect, head: Some(id) },
-            Write::UserIsNode(run),
-            Write::PutRun(card.clone()),
-        ])?;
-        self.adopt(branch, vec![head], Some(id));
-        self.say(Event::Run(card));
+        self.show_branch(branch);
+        self.say(Event::Run(Box::new(live.card.clone())));
         Ok(())
+    }
+
+    /// Nodes that were just written, in memory and on the screen; gives the last one's id. When another window wrote the
+    /// very same message at the same place first, the store keeps that one, and so do we.
+    fn landed(&mut self, branch: BranchId, live: &mut Live, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
+        let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
+        let (mut tip, key) = (last.id, last.key);
+        if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
+            self.reload(live.session)?;
+            let known = self.session_of(branch)?.tree.by_key(key);
+            tip = known.map_or(tip, |slot| self.session_of(branch).map_or(tip, |s| s.tree.head(slot).id));
+        } else {
+            self.adopt(branch, heads, (!live.detached).then_some(tip));
+        }
+        live.after = Some(tip);
+        if !live.detached {
+            live.head = Some(tip);
+        }
+        Ok(tip)
     }
 
     /// Nodes and a head that were just written, in memory and on the screen.
@@ -61,12 +126,11 @@ impl Core {
             session.card.updated_at = session.card.updated_at.max(head.at);
             session.tree.insert(head.clone());
         }
-        if let Some(branch) = session.branch_mut(branch) {
-            branch.head = tip;
+        if let (Some(branch), Some(tip)) = (session.branch_mut(branch), tip) {
+            branch.head = Some(tip);
             branch.seq += 1;
         }
         self.show_nodes(id, heads);
-        self.show_branch(branch);
     }
 
     /// A message as a node after the turn's last one.
@@ -91,52 +155,53 @@ impl Core {
     }
 
     /// The answer becomes a node and the run ends; with a natural end, leases count down and once-marks are used up.
-    pub(super) fn commit_answer(&mut self, branch: BranchId, content: Content, end: End) -> Result<(), Failure> {
-        let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
-        let result = self.write_answer(branch, &mut live, content, end);
-        self.live.insert(branch, live);
-        result
+    pub(super) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
+        self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
     }
 
-    fn write_answer(&mut self, branch: BranchId, live: &mut Live, content: Content, end: End) -> Result<(), Failure> {
-        let head = self.grow(branch, live, Role::Assistant, &content, end)?;
-        let state = self.new_state(branch, &head, &content, end)?;
+    fn write_answer(&mut self, branch: BranchId, live: &mut Live, content: &Content, end: End) -> Result<(), Failure> {
         live.card.status = status_of(end);
-        live.card.answer = Some(head.id);
-        let mut writes = vec![
-            Write::PutNodes { session: live.session, nodes: vec![Node { head: head.clone(), content }] },
-            Write::MoveHead { branch, expect: live.head, head: Some(head.id) },
-            Write::CloseRun(Box::new(live.card.clone())),
-        ];
-        writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
-        if let Some(version) = &state {
-            writes.push(Write::PutState { session: live.session, version: version.clone() });
+        let answered = self.commit(branch, live, |core, live, bare| {
+            let head = core.grow(branch, live, Role::Assistant, content, end)?;
+            let state = core.new_state(branch, &head, content, end)?;
+            let card = RunCard { answer: Some(head.id), ..live.card.clone() };
+            let node = Node { head: head.clone(), content: content.clone() };
+            let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
+            writes.extend(moved(branch, live, head.id));
+            writes.push(Write::CloseRun(Box::new(card.clone())));
+            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
+            let counts = end == End::Complete && !bare;
+            let marks = if counts { core.marks_after(branch, live)? } else { Vec::new() };
+            writes.extend(marks.iter().map(|(old, new)| Write::PutMark {
+                branch,
+                target: old.target,
+                expect: Some(old.revision),
+                mark: new.clone(),
+            }));
+            writes.extend(core.head_operation(branch, live, head.id, &marks));
+            Ok(((head, state, marks, card), writes))
+        })?;
+        let (head, state, marks, card) = answered;
+        live.undoable = live.moves;
+        live.card = card;
+        if let Ok(session) = self.session_mut(branch) {
+            session.add_states(state.clone());
+            if let Some(branch) = session.branch_mut(branch) {
+                for (old, new) in marks {
+                    branch.marks.retain(|mark| mark.target != old.target);
+                    branch.marks.extend(new);
+                }
+            }
         }
-        let marks = if end == End::Complete { self.marks_after(branch, live)? } else { Vec::new() };
-        writes.extend(marks.iter().map(|(old, new)| Write::PutMark {
-            branch,
-            target: old.target,
-            expect: Some(old.revision),
-            mark: new.clone(),
-        }));
-        writes.extend(self.head_operation(branch, live, head.id));
-        self.store.write(writes)?;
-        live.after = Some(head.id);
-        live.head = Some(head.id);
-        self.settle(branch, live, state, marks, end);
-        self.adopt(branch, vec![head], live.head);
+        let tip = self.landed(branch, live, vec![head])?;
+        live.card.answer = Some(tip);
+        self.settle(branch, live, state, end);
         Ok(())
     }
 
-    /// What else changes in memory with an answer.
-    fn settle(
-        &mut self,
-        branch: BranchId,
-        live: &Live,
-        state: Option<StateVersion>,
-        marks: Vec<(Mark, Option<Mark>)>,
-        end: End,
-    ) {
+    /// What the screen is told when an answer is written.
+    fn settle(&mut self, branch: BranchId, live: &Live, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
         let asked =
             live.solved.plan.rows.iter().any(|row| row.section() == Some(crate::domain::policy::Section::Guidelines));
@@ -146,24 +211,19 @@ impl Core {
                 .and_then(|b| self.rules(&b))
                 .is_ok_and(|r| r.policy.state_block == StateBlock::Required);
         let missing = required && end == End::Complete && state.is_none();
-        let Ok(session) = self.session_mut(branch) else { return };
-        session.put_run(&card);
-        session.states.extend(state.clone());
-        if missing {
-            session.state_missing.insert(branch);
-        } else {
-            session.state_missing.remove(&branch);
-        }
-        if let Some(branch) = session.branch_mut(branch) {
-            for (old, new) in marks {
-                branch.marks.retain(|mark| mark.target != old.target);
-                branch.marks.extend(new);
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&card);
+            if missing {
+                session.state_missing.insert(branch);
+            } else {
+                session.state_missing.remove(&branch);
             }
         }
-        self.say(Event::Run(Box::new(card)));
+        self.show_branch(branch);
         if state.is_some() || missing {
             self.say(Event::State { branch, version: state, missing });
         }
+        self.say(Event::Run(Box::new(card)));
         self.alarm(live);
     }
 
@@ -199,7 +259,7 @@ impl Core {
         }))
     }
 
-    /// Leases that were sent lose a turn, once a user message; once-marks are used up.
+    /// Leases that were sent lose a turn, once a user message; once-marks that counted in a call are used up.
     fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<(Mark, Option<Mark>)>, Failure> {
         let session = self.session_of(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
@@ -223,87 +283,107 @@ impl Core {
                 | MarkKind::IncludeOnce => None,
             }
         };
-        Ok(session.branch(branch)?.marks.iter().filter_map(changed).collect())
+        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
+        Ok(session.branch(branch)?.marks.iter().filter(counted).filter_map(changed).collect())
     }
 
-    /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf.
-    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId) -> Option<Write> {
+    /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
+    /// and the window as they were.
+    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[(Mark, Option<Mark>)]) -> Vec<Write> {
+        if !live.moves || live.undoable || live.detached {
+            return Vec::new();
+        }
         let what = match live.draft.kind {
             DraftKind::Regenerate(_) => "regenerated an answer",
             DraftKind::Edit(_) => "edited a message",
-            DraftKind::Message | DraftKind::Continue(_) => return None,
+            DraftKind::Message | DraftKind::Continue(_) => "went on from an earlier answer",
         };
-        Some(Write::PutOp(Box::new(Operation {
-            seq: 0,
-            session: live.session,
-            what: what.into(),
-            changes: vec![Change::Head { branch, before: live.head_before, after: Some(tip) }],
-            undone: false,
-            at: self.now(),
-        })))
+        let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
+        changes.extend(marks.iter().map(|(old, new)| Change::Mark {
+            branch,
+            target: old.target,
+            before: Some(Box::new(old.clone())),
+            after: new.clone().map(Box::new),
+        }));
+        let operation =
+            Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
+        let anchor = super::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
+        vec![anchor, Write::PutOp(Box::new(operation))]
     }
 
     /// The calling message and all results become nodes, in call order, in one transaction.
     pub(super) fn commit_episode(
         &mut self,
         branch: BranchId,
-        content: Content,
-        results: Vec<Content>,
+        content: &Content,
+        results: &[Content],
     ) -> Result<(), Failure> {
-        let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
-        let result = self.write_episode(branch, &mut live, content, results);
-        self.live.insert(branch, live);
-        result
+        self.with_live(branch, |core, live| core.write_episode(branch, live, content, results))
     }
 
     fn write_episode(
         &mut self,
         branch: BranchId,
         live: &mut Live,
-        content: Content,
-        results: Vec<Content>,
+        content: &Content,
+        results: &[Content],
     ) -> Result<(), Failure> {
-        let mut heads: Vec<NodeHead> = Vec::new();
-        let mut nodes = Vec::new();
-        let parts = std::iter::once((Role::Assistant, content)).chain(results.into_iter().map(|r| (Role::Tool, r)));
+        live.card.status = if live.state.cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
+        let (nodes, card, traces) = self.commit(branch, live, |core, live, _| {
+            let nodes = core.episode(branch, live, content, results)?;
+            let (first, last) = (nodes.first().map(|node| node.head.id), nodes.last().map(|node| node.head.id));
+            let card = RunCard { answer: first, ..live.card.clone() };
+            let mut traces = live.traces.clone();
+            for (trace, node) in traces.iter_mut().zip(nodes.iter().skip(1)) {
+                trace.node = Some(node.head.id);
+            }
+            let session = live.session;
+            let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
+            writes.extend(last.and_then(|tip| moved(branch, live, tip)));
+            writes.push(Write::CloseRun(Box::new(card.clone())));
+            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
+            if let Some(tip) = last.filter(|_| live.state.phase == Phase::Closed) {
+                writes.extend(core.head_operation(branch, live, tip, &[]));
+            }
+            Ok(((nodes, card, traces), writes))
+        })?;
+        live.undoable |= live.moves && live.state.phase == Phase::Closed;
+        live.card = card;
+        live.traces.clear();
+        self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&live.card);
+        }
+        self.show_branch(branch);
+        self.say(Event::Run(Box::new(live.card.clone())));
+        for trace in traces {
+            self.say(Event::Trace(Box::new(trace)));
+        }
+        Ok(())
+    }
+
+    /// An episode's nodes: each result stands below the one before.
+    fn episode(
+        &self,
+        branch: BranchId,
+        live: &Live,
+        content: &Content,
+        results: &[Content],
+    ) -> Result<Vec<Node>, Failure> {
+        let mut nodes: Vec<Node> = Vec::new();
+        let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
         for (role, content) in parts {
-            let mut head = self.grow(branch, live, role, &content, End::Complete)?;
-            if let Some(above) = heads.last() {
+            let mut head = self.grow(branch, live, role, content, End::Complete)?;
+            if let Some(Node { head: above, .. }) = nodes.last() {
                 head.parent = Some(above.id);
                 head.key = crate::domain::message::node_key(Some(above.key), role, head.content, 0, None);
                 head.ord = 0;
                 head.at = head.at.max(above.at + 1);
             }
-            nodes.push(Node { head: head.clone(), content });
-            heads.push(head);
+            nodes.push(Node { head, content: content.clone() });
         }
-        let tip = heads.last().map(|head| head.id);
-        live.card.status = if live.state.cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
-        live.card.answer = heads.first().map(|head| head.id);
-        for (trace, head) in live.traces.iter_mut().zip(heads.iter().skip(1)) {
-            trace.node = Some(head.id);
-        }
-        let session = live.session;
-        let mut writes = vec![
-            Write::PutNodes { session, nodes },
-            Write::MoveHead { branch, expect: live.head, head: tip },
-            Write::CloseRun(Box::new(live.card.clone())),
-        ];
-        writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
-        writes.extend(live.traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
-        self.store.write(writes)?;
-        live.after = tip;
-        live.head = tip;
-        let card = live.card.clone();
-        if let Ok(session) = self.session_mut(branch) {
-            session.put_run(&card);
-        }
-        self.say(Event::Run(Box::new(card)));
-        for trace in std::mem::take(&mut live.traces) {
-            self.say(Event::Trace(Box::new(trace)));
-        }
-        self.adopt(branch, heads, tip);
-        Ok(())
+        Ok(nodes)
     }
 
     /// The run ends without a node.
@@ -329,14 +409,12 @@ impl Core {
         if limit {
             self.say(Event::Notice(format!("Stopped after {} rounds of tools; c goes on.", live.state.rounds)));
         }
-        if completed && self.branch(branch).is_ok_and(|branch| branch.reply.is_some()) {
-            let _ = self.store.write(vec![Write::SetReply { branch, reply: None }]);
-            if let Ok(session) = self.session_mut(branch)
-                && let Some(branch) = session.branch_mut(branch)
-            {
-                branch.reply = None;
+        let elsewhere = live.head != live.before.0 && live.after == live.head;
+        if let (true, Some(tip)) = (elsewhere, live.head) {
+            let late = self.head_operation(branch, &live, tip, &[]);
+            if !late.is_empty() {
+                let _ = self.store.write(late);
             }
-            self.show_branch(branch);
         }
         let draft = draft_back.then(|| live.draft.clone());
         let failure = live.failure.take().map(|failure| {
@@ -351,6 +429,16 @@ impl Core {
         }
         self.say(Event::TurnClosed { branch, draft, failure });
     }
+}
+
+/// The head's move to a node that is written with it.
+fn moved(branch: BranchId, live: &Live, tip: NodeId) -> Option<Write> {
+    (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
+}
+
+/// Whether the turn's own message uses the branch's reply up.
+fn uses_reply(live: &Live) -> bool {
+    matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
 }
 
 /// Whether what a mark is on went with one of the turn's calls.

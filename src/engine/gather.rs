@@ -1,20 +1,18 @@
 //! Gathers a plan's input from a snapshot: fetches contents, projects them, counts them, and remembers the counts.
-//! Runs on the planner's thread. Not for: solving (`context`).
+//! Runs on the planner's thread. Not for: putting the input together (`assemble`) or solving (`context`).
 
-use super::setup::{Prompts, wire_digest};
-use super::snapshot::{Snapshot, TurnHeads};
+use super::assemble::Work;
+use super::setup::Prompts;
+use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
-use crate::context::render::{Texts, tools_json};
+use crate::context::render::Texts;
 use crate::domain::failure::Failure;
-use crate::domain::hash::{Fields, Hash};
+use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
-use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
-use crate::domain::mark::{Atom, MarkKind, marks_digest};
+use crate::domain::input::{Bar, MessageInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
-use crate::domain::plan::{Basis, Form, Reason, RowKind, Source, Warning};
-use crate::domain::policy::{Section, StateBlock};
-use crate::domain::safe::Safe;
-use crate::domain::tokens::{Certainty, CountTokens, Encoding};
+use crate::domain::plan::Form;
+use crate::domain::tokens::{CountTokens, Encoding};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
@@ -26,8 +24,6 @@ const CUTS: [u32; 3] = [300, 1_000, 5_000];
 const REMEMBERED: usize = 50_000;
 /// Bytes of contents kept at hand.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
-/// Bytes of a state block that are sent; longer ones are cut at a line.
-const STATE_BYTES: usize = 8 * 1024;
 
 /// Texts by hash and by key, as rendering wants them.
 #[derive(Default, Debug)]
@@ -52,19 +48,20 @@ pub(super) struct Gathered {
     pub(super) bag: Bag,
 }
 
+/// A message as a plan's input takes it, with what decides whether calls and results belong together.
 #[derive(Clone)]
-struct Counted {
-    message: MessageInput,
-    calls: Vec<(String, String)>,
-    reply: Option<String>,
-    opaque: u32,
+pub(super) struct Counted {
+    pub(super) message: MessageInput,
+    pub(super) calls: Vec<(String, String)>,
+    pub(super) reply: Option<String>,
+    pub(super) opaque: u32,
 }
 
 /// See the module.
 pub(super) struct Gatherer {
     store: Store,
     counter: Arc<dyn CountTokens>,
-    prompts: Arc<Prompts>,
+    pub(super) prompts: Arc<Prompts>,
     memory: HashMap<(Hash, Encoding, bool), Counted>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
@@ -88,13 +85,17 @@ impl Gatherer {
         let heads: Vec<&NodeHead> =
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
-        let mut work = Work { gatherer: self, snapshot, bag: Bag::default(), warnings: Vec::new(), made: 0, opaque: 0 };
-        let turns: Vec<TurnInput> =
-            snapshot.turns.iter().map(|turn| work.turn(turn)).collect::<Result<_, Failure>>()?;
-        let (open, labelled) = work.open()?;
-        let blocks = work.blocks()?;
-        let sleepers = work.sleepers();
-        work.finish(turns, open, labelled, blocks, sleepers)
+        Work::new(self, snapshot).assemble()
+    }
+
+    /// What is remembered of a message.
+    pub(super) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<Counted> {
+        self.memory.get(&(key, encoding, joins)).cloned()
+    }
+
+    /// A content that is at hand.
+    pub(super) fn at_hand(&self, key: Hash) -> Option<Arc<Content>> {
+        self.contents.get(&key).cloned()
     }
 
     /// Counts the messages that are not remembered yet, with one read for contents and one for known counts.
@@ -143,7 +144,7 @@ impl Gatherer {
     }
 
     /// Brings contents near; forgets all when they grow too large.
-    fn fetch(&mut self, heads: &[&NodeHead]) -> Result<(), Failure> {
+    pub(super) fn fetch(&mut self, heads: &[&NodeHead]) -> Result<(), Failure> {
         if self.content_bytes > KEPT_BYTES {
             self.contents.clear();
             self.content_bytes = 0;
@@ -172,7 +173,8 @@ impl Gatherer {
         }))
     }
 
-    fn count(&self, encoding: Encoding, text: &str) -> u32 {
+    /// Tokens of a text.
+    pub(super) fn count(&self, encoding: Encoding, text: &str) -> u32 {
         self.counter.count(encoding, text)
     }
 }
@@ -257,7 +259,8 @@ fn reply_to(content: &Content) -> Option<String> {
     })
 }
 
-fn bar(head: &NodeHead, empty: bool) -> Option<Bar> {
+/// Why a message is not sent by itself.
+pub(super) fn bar(head: &NodeHead, empty: bool) -> Option<Bar> {
     if head.end == End::Removed {
         Some(Bar::Removed)
     } else if empty {
@@ -269,409 +272,4 @@ fn bar(head: &NodeHead, empty: bool) -> Option<Bar> {
     } else {
         None
     }
-}
-
-struct Work<'a> {
-    gatherer: &'a mut Gatherer,
-    snapshot: &'a Snapshot,
-    bag: Bag,
-    warnings: Vec<Warning>,
-    made: u32,
-    opaque: u32,
-}
-
-impl Work<'_> {
-    fn encoding(&self) -> Encoding {
-        self.snapshot.rules.model.encoding
-    }
-
-    fn joins(&self) -> bool {
-        self.snapshot.rules.profile.dialect.strict_alternation
-    }
-
-    /// A turn's messages, with results made up for calls that have none and orphans named.
-    fn messages(&mut self, turn: &TurnHeads) -> Vec<MessageInput> {
-        let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
-        let mut open: Vec<(String, String)> = Vec::new();
-        let mut caller = Hash::default();
-        for head in &turn.heads {
-            let Some(counted) = self.gatherer.memory.get(&(head.key, self.encoding(), self.joins())).cloned() else {
-                continue;
-            };
-            let mut message = counted.message;
-            self.opaque += counted.opaque;
-            if message.bar.is_none() {
-                if message.role == Role::Tool {
-                    let at = counted.reply.and_then(|reply| open.iter().position(|(id, _)| *id == reply));
-                    match at {
-                        Some(at) => drop(open.remove(at)),
-                        None => self.make_orphan(&mut message),
-                    }
-                } else {
-                    self.make_results(&mut messages, caller, std::mem::take(&mut open));
-                    open = counted.calls;
-                    caller = head.key;
-                }
-            }
-            messages.push(message);
-        }
-        self.make_results(&mut messages, caller, open);
-        messages
-    }
-
-    fn make_orphan(&mut self, message: &mut MessageInput) {
-        message.orphan = true;
-        message.cuts.clear();
-        if let Ok(Some(content)) = self.gatherer.content(message.key, message.node) {
-            let standing = Standing { orphan: true, joins: self.joins(), labelled: false };
-            let text = |form| project::wire_text(message.key, message.role, &content, form, standing);
-            message.tokens = self.gatherer.count(self.encoding(), &text(Form::Full));
-            message.placeholder = self.gatherer.count(self.encoding(), &text(Form::Placeholder));
-        }
-    }
-
-    fn make_results(&mut self, messages: &mut Vec<MessageInput>, caller: Hash, open: Vec<(String, String)>) {
-        for (id, name) in open {
-            let key = Fields::new("made result").hash(caller).text(&id).finish();
-            let body = "[cancelled]".to_owned();
-            let tokens = self.gatherer.count(self.encoding(), &body);
-            self.bag
-                .contents
-                .insert(key, Arc::new(Content { parts: vec![Part::Reply { call: id, name, body }], extra: None }));
-            self.made += 1;
-            messages.push(MessageInput {
-                key,
-                node: None,
-                role: Role::Tool,
-                title: "[cancelled]".into(),
-                whole: Form::Full,
-                tokens,
-                cuts: Vec::new(),
-                elided: None,
-                placeholder: tokens,
-                calls: 0,
-                orphan: false,
-                bar: None,
-            });
-        }
-    }
-
-    fn turn(&mut self, turn: &TurnHeads) -> Result<TurnInput, Failure> {
-        let messages = self.messages(turn);
-        let first = turn.heads.first();
-        let marked = turn.heads.iter().any(|head| self.marked(head.key));
-        let card = if marked { self.card(turn)? } else { None };
-        Ok(TurnInput {
-            atom: atom_of(turn.number, &turn.heads),
-            number: turn.number,
-            title: title_of(&turn.heads),
-            source: self.source(turn.number, first),
-            messages,
-            card,
-        })
-    }
-
-    fn marked(&self, key: Hash) -> bool {
-        self.snapshot.marks.iter().any(|mark| match mark.target {
-            Atom::Turn { user, .. } => user == key,
-            Atom::Preamble { first } => first == key,
-            Atom::Episode { .. } | Atom::Message { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
-        })
-    }
-
-    fn source(&self, number: u32, first: Option<&NodeHead>) -> Source {
-        Source {
-            session: Some(self.snapshot.session),
-            branch: Some(self.snapshot.branch.id),
-            turn: Some(number).filter(|n| *n > 0),
-            message: first.map(|head| head.id),
-            external_id: first.and_then(|head| head.external_id.clone()),
-            at: first.map(|head| head.at),
-        }
-    }
-
-    fn card(&mut self, turn: &TurnHeads) -> Result<Option<(Hash, u32)>, Failure> {
-        let heads: Vec<&NodeHead> = turn.heads.iter().collect();
-        self.gatherer.fetch(&heads)?;
-        let parts: Vec<(Role, Arc<Content>)> = turn
-            .heads
-            .iter()
-            .filter(|head| bar(head, false).is_none())
-            .filter_map(|head| self.gatherer.contents.get(&head.key).map(|content| (head.role, content.clone())))
-            .collect();
-        let at = turn.heads.first().map_or(0, |head| head.at);
-        Ok(Some(self.text(card_text(turn.number, at, &parts))))
-    }
-
-    /// Puts a block's text into the bag and counts it.
-    fn text(&mut self, text: String) -> (Hash, u32) {
-        let hash = Hash::of(text.as_bytes());
-        let tokens = self.gatherer.count(self.encoding(), &text);
-        self.bag.blocks.insert(hash, text.into());
-        (hash, tokens)
-    }
-
-    /// The open turn, and what a label before its person's words would add.
-    fn open(&mut self) -> Result<(TurnInput, u32), Failure> {
-        let snapshot = self.snapshot;
-        let mut open = self.turn(&snapshot.open)?;
-        if let Some((key, content)) = &snapshot.draft {
-            let content = Arc::new(content.clone());
-            let message = self.draft(*key, &content);
-            open.atom = Atom::Turn { user: *key, tip: *key };
-            open.title = message.title.clone();
-            open.messages.push(message);
-            self.gatherer.contents.insert(*key, content);
-        }
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && message.bar.is_none());
-        let asks = asks.map(|message| (message.key, message.node, message.tokens));
-        let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
-        let content = self.gatherer.content(key, node)?.unwrap_or_default();
-        let standing = Standing { labelled: true, joins: self.joins(), orphan: false };
-        let labelled = project::wire_text(key, Role::User, &content, Form::Full, standing);
-        let tokens = self.gatherer.count(self.encoding(), &labelled);
-        Ok((open, tokens.saturating_sub(plain)))
-    }
-
-    fn draft(&mut self, key: Hash, content: &Content) -> MessageInput {
-        let standing = Standing { joins: self.joins(), ..Standing::default() };
-        let text = project::wire_text(key, Role::User, content, Form::Full, standing);
-        let hidden = Safe::hidden(&text);
-        if hidden > 0 {
-            self.warnings.push(Warning::HiddenCharacters { count: u32::try_from(hidden).unwrap_or(u32::MAX) });
-        }
-        MessageInput {
-            key,
-            node: None,
-            role: Role::User,
-            title: NodeHead::preview_of(&text),
-            whole: Form::Full,
-            tokens: self.gatherer.count(self.encoding(), &text),
-            cuts: Vec::new(),
-            elided: None,
-            placeholder: 0,
-            calls: 0,
-            orphan: false,
-            bar: None,
-        }
-    }
-
-    fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
-        let mut blocks = self.own_texts();
-        blocks.extend(self.notes());
-        blocks.extend(self.quote()?);
-        if self.snapshot.go_on {
-            let text = project::joinable(self.gatherer.prompts.go_on.trim());
-            blocks.push(self.block(Section::UserMessage, RowKind::Text, text, "go on", Reason::GoOn));
-        }
-        Ok(blocks)
-    }
-
-    fn own_texts(&mut self) -> Vec<Block> {
-        let prompts = self.gatherer.prompts.clone();
-        let rules = &self.snapshot.rules;
-        let asks_state = rules.policy.state_block != StateBlock::Off;
-        let mut guidelines = prompts.guidelines.trim().to_owned();
-        if asks_state {
-            guidelines = format!("{guidelines}\n\n{}", prompts.state_request.trim());
-        }
-        let personality = rules.personality.clone();
-        let plain = [
-            (Section::System, "Instructions", prompts.system.clone(), Reason::Instructions),
-            (Section::Personality, "Personality", personality, Reason::Configured),
-            (Section::Guidelines, "Guidelines", guidelines, Reason::Guideline),
-        ];
-        let mut blocks = Vec::new();
-        for (section, label, body, reason) in plain {
-            if !body.trim().is_empty() {
-                let text = project::block(label, &body);
-                blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
-            }
-        }
-        if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
-            let text = state_text(&state.text);
-            let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
-            blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
-        }
-        blocks
-    }
-
-    fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
-        let (text, tokens) = self.text(text);
-        Block { section, kind, text, tokens, title: title.to_owned(), reason, atom: None, source: Source::default() }
-    }
-
-    /// A person's notes: pinned ones are instructions, carried texts are cards.
-    fn notes(&mut self) -> Vec<Block> {
-        let snapshot = self.snapshot;
-        let noted = snapshot.marks.iter().filter_map(|mark| mark.note.as_ref().map(|note| (mark, note)));
-        let mut blocks = Vec::new();
-        for (mark, note) in noted {
-            let title = NodeHead::preview_of(note);
-            let mut block = match mark.kind {
-                MarkKind::Sticky => {
-                    let text = project::block("Note pinned by the user", note);
-                    self.block(Section::StickyPins, RowKind::Note, text, &title, Reason::Sticky)
-                }
-                MarkKind::Leased { turns } if turns > 0 => {
-                    let text = project::fenced("Note kept for some turns", note);
-                    self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::Leased { left: turns })
-                }
-                MarkKind::IncludeOnce => {
-                    let text = project::fenced("Text carried along from another branch", note);
-                    self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::IncludedOnce)
-                }
-                MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
-            };
-            block.atom = Some(mark.target);
-            blocks.push(block);
-        }
-        blocks
-    }
-
-    fn quote(&mut self) -> Result<Option<Block>, Failure> {
-        let Some(head) = self.snapshot.reply.clone() else { return Ok(None) };
-        let Some(content) = self.gatherer.content(head.key, Some(head.id))? else { return Ok(None) };
-        let text = quote_text(&head, &content);
-        let mut block = self.block(Section::QuotedReply, RowKind::Quote, text, &head.preview, Reason::Replied);
-        block.source = self.source(0, Some(&head));
-        Ok(Some(block))
-    }
-
-    fn sleepers(&self) -> Vec<Sleeper> {
-        let each = self.snapshot.sleepers.iter().map(|(mark, head)| Sleeper {
-            mark: mark.clone(),
-            title: head.as_ref().map_or_else(|| "a message that is gone".to_owned(), |head| head.preview.clone()),
-            source: self.source(0, head.as_ref()),
-            tokens: head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
-        });
-        each.collect()
-    }
-
-    fn finish(
-        mut self,
-        turns: Vec<TurnInput>,
-        open: TurnInput,
-        labelled: u32,
-        blocks: Vec<Block>,
-        sleepers: Vec<Sleeper>,
-    ) -> Result<Gathered, Failure> {
-        let rules = &self.snapshot.rules;
-        let shape = RequestShape {
-            model: rules.model.name.clone(),
-            dialect: rules.profile.dialect.clone(),
-            max_output: rules.max_output(),
-            temperature: rules.profile.temperature,
-            tools: rules.tools.clone(),
-        };
-        let tools_tokens =
-            tools_json(&shape).map_or(0, |tools| self.gatherer.count(rules.model.encoding, &tools.to_string()));
-        self.notice();
-        let basis = self.basis(&blocks, &turns, &sleepers);
-        let input = PlanInput {
-            basis,
-            policy: rules.policy.clone(),
-            window_turns: rules.window_turns,
-            mode: rules.mode,
-            layout: rules.layout,
-            profile: rules.profile.name.clone(),
-            tools_tokens,
-            encoding: rules.model.encoding,
-            certainty: Certainty::Estimated,
-            budget: rules.budget,
-            shape,
-            blocks,
-            turns,
-            gaps: self.snapshot.gaps.clone(),
-            open,
-            labelled,
-            marks: self.snapshot.marks.clone(),
-            sleepers,
-            anchor: self.snapshot.branch.anchor.clone(),
-            warnings: self.warnings,
-        };
-        Ok(Gathered { input, bag: self.bag })
-    }
-
-    fn notice(&mut self) {
-        if self.snapshot.rules.model.source == "assumed" {
-            self.warnings.push(Warning::WindowAssumed { tokens: self.snapshot.rules.model.context_window });
-        }
-        if self.made > 0 {
-            self.warnings.push(Warning::ResultsMade { count: self.made });
-        }
-        if self.opaque > 0 {
-            self.warnings.push(Warning::PartsAsText { count: self.opaque });
-        }
-        if self.snapshot.state_missing && self.snapshot.rules.policy.state_block == StateBlock::Required {
-            self.warnings.push(Warning::StateMissing);
-        }
-    }
-
-    fn basis(&self, blocks: &[Block], turns: &[TurnInput], sleepers: &[Sleeper]) -> Basis {
-        let snapshot = self.snapshot;
-        let draft = match &snapshot.draft {
-            Some((_, content)) => content.hash(),
-            None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
-        };
-        let mut marks = snapshot.marks.clone();
-        marks.extend(snapshot.sleepers.iter().map(|(mark, _)| mark.clone()));
-        let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(sleepers.len() as u64);
-        for block in blocks {
-            frozen = frozen.hash(block.text).number(u64::from(block.tokens));
-        }
-        for (hash, tokens) in turns.iter().filter_map(|turn| turn.card) {
-            frozen = frozen.hash(hash).number(u64::from(tokens));
-        }
-        Basis {
-            head: snapshot.head.unwrap_or_default(),
-            marks: marks_digest(&marks),
-            draft,
-            wire: wire_digest(&snapshot.rules, snapshot.rules.policy.state_block),
-            frozen: frozen.finish(),
-        }
-    }
-}
-
-/// A state block as it is sent.
-pub(super) fn state_text(state: &str) -> String {
-    project::block("State", bounded(state))
-}
-
-/// A turn as the card that stands for it outside the window.
-pub(super) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) -> String {
-    let body = project::card_body(parts.iter().map(|(role, content)| (*role, content.as_ref())));
-    project::fenced(&format!("Turn {number} of this conversation, {} (kept as context)", date(at)), &body)
-}
-
-/// A message as the quote that is replied to.
-pub(super) fn quote_text(head: &NodeHead, content: &Content) -> String {
-    let words = project::words(head.key, head.role, content, Form::NoState);
-    project::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
-}
-
-fn bounded(state: &str) -> &str {
-    if state.len() <= STATE_BYTES {
-        return state;
-    }
-    let end = (0..=STATE_BYTES).rev().find(|at| state.is_char_boundary(*at)).unwrap_or(0);
-    state[..end].rfind('\n').map_or(&state[..end], |line| &state[..line])
-}
-
-/// The atom of a turn with this number (0: the preamble).
-pub(super) fn atom_of(number: u32, heads: &[NodeHead]) -> Atom {
-    let first = heads.first().map(|head| head.key).unwrap_or_default();
-    if number == 0 {
-        return Atom::Preamble { first };
-    }
-    Atom::Turn { user: first, tip: heads.last().map_or(first, |head| head.key) }
-}
-
-fn title_of(heads: &[NodeHead]) -> String {
-    heads.iter().map(|head| head.preview.as_str()).find(|preview| !preview.is_empty()).unwrap_or_default().to_owned()
-}
-
-/// The day of a time, in UTC, so that the same message has the same label everywhere.
-fn date(at: i64) -> String {
-    jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }

@@ -9,9 +9,11 @@ use crate::domain::branch::{Branch, Overrides, SessionCard};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::mark::Atom;
 use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
 use crate::domain::op::Change;
 use crate::domain::record::{Imported, Reading, Record, Skipped, Transcript};
+use crate::domain::tree::Slot;
 use crate::store::types::Write;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -60,7 +62,8 @@ impl Core {
         let current = session.current;
         self.current = Some(id);
         if !self.store.read_only() {
-            self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)])?;
+            // Remembering it is a comfort; a full disk must not keep anybody from reading.
+            let _ = self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)]);
         }
         let recovered = std::mem::take(&mut self.recovered);
         let workspace = (self.setup.workspace.clone(), self.trusted);
@@ -99,8 +102,12 @@ impl Core {
                 Failure::new(FailureKind::Busy, "An answer is still coming in that session.").todo("Stop it first.")
             );
         }
+        self.recover_session(id);
         self.store.write(vec![Write::DeleteSession(id)])?;
-        self.sessions.remove(&id);
+        if let Some(old) = self.sessions.remove(&id) {
+            let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+            self.forget_branches(&branches);
+        }
         if self.current == Some(id) {
             self.current = None;
         }
@@ -156,34 +163,24 @@ impl Core {
 
     /// Deletes a turn (or message) for good.
     pub(super) fn remove_message(&mut self, id: BranchId, item: &super::api::Item) -> Result<Answer, Failure> {
+        let open = self.session_of(id)?.card.id;
+        self.recover_session(open);
         let branch = self.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
         let session = self.session_of(id)?;
-        let keys = super::snapshot::anchor_key(&atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
-        let tip = session.tree.by_key(keys).ok_or_else(|| Failure::user("That message no longer exists."))?;
-        let first = match atom {
-            crate::domain::mark::Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(tip),
-            _ => tip,
-        };
-        let nodes: Vec<NodeId> = session
-            .tree
-            .path(tip)
-            .into_iter()
-            .skip(session.tree.depth(first) as usize)
-            .map(|slot| session.tree.head(slot).id)
-            .collect();
+        let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
         let session_id = session.card.id;
         let count = nodes.len();
         self.store.write(vec![Write::Tombstone { session: session_id, nodes }])?;
-        self.planner.forget();
         let fresh = Session::load(&self.store, session_id)?;
         let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
         let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
-        let current = self.session_of(id)?.current;
-        self.sessions.insert(session_id, Session { current, ..fresh });
+        let old = self.session_of(id)?;
+        let (current, state_missing) = (old.current, old.state_missing.clone());
+        self.sessions.insert(session_id, Session { current, state_missing, ..fresh });
+        self.forget_branches(&branches);
         self.show_nodes(session_id, heads);
         for branch in branches {
-            self.drawn.remove(&branch);
             self.show_branch(branch);
         }
         Ok(Answer::Done(format!("{count} messages are removed for good; their place is kept.")))
@@ -194,7 +191,7 @@ impl Core {
         let mut sessions = Vec::new();
         let mut skipped: Vec<Skipped> = reading.skipped;
         for transcript in reading.transcripts {
-            match self.import_one(transcript) {
+            match self.import_one(&transcript) {
                 Ok(imported) => sessions.push(imported),
                 Err(failure) => skipped.push(Skipped { place: "session".into(), why: failure.to_string() }),
             }
@@ -205,14 +202,16 @@ impl Core {
         Ok(Answer::Imported { sessions, skipped })
     }
 
-    fn import_one(&mut self, transcript: Transcript) -> Result<Imported, Failure> {
+    fn import_one(&mut self, transcript: &Transcript) -> Result<Imported, Failure> {
         let source_key = format!("import:{}", transcript.source);
         let known = self.store.setting(&source_key)?.and_then(|id| id.parse::<SessionId>().ok());
-        let known = known.filter(|id| self.store.session(*id).ok().flatten().is_some());
+        let own = transcript.source.strip_prefix("pleach:").and_then(|id| id.parse::<SessionId>().ok());
+        let exists = |id: &SessionId| self.store.session(*id).ok().flatten().is_some();
+        let known = known.filter(exists).or(own.filter(exists));
         let now = self.now();
         let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
         let old = known.map(|id| Session::load(&self.store, id)).transpose()?;
-        let built = build_nodes(&transcript, old.as_ref(), now);
+        let built = build_nodes(transcript, old.as_ref(), now);
         let (added, met) = (built.nodes.len() as u64, built.known);
         let head = built.current;
         let title = if transcript.title.trim().is_empty() { dated(now) } else { transcript.title.trim().to_owned() };
@@ -259,9 +258,9 @@ impl Core {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let session = Session::load(&self.store, id)?;
         let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
-        let slots: Vec<u32> = match &only {
+        let slots: Vec<Slot> = match &only {
             Some(branch) => session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default(),
-            None => (0..u32::try_from(session.tree.len()).unwrap_or(u32::MAX)).collect(),
+            None => whole_tree(&session),
         };
         let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
         let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
@@ -275,6 +274,44 @@ impl Core {
             Transcript { source: format!("pleach:{id}"), title: session.card.title.clone(), records, current };
         Ok(Answer::Transcript(Box::new(transcript)))
     }
+}
+
+/// All nodes, parents before children and siblings in their order.
+fn whole_tree(session: &Session) -> Vec<Slot> {
+    let mut slots = Vec::with_capacity(session.tree.len());
+    let mut waiting: Vec<Slot> = session.tree.children(None).iter().rev().copied().collect();
+    while let Some(slot) = waiting.pop() {
+        slots.push(slot);
+        waiting.extend(session.tree.children(Some(slot)).iter().rev());
+    }
+    slots
+}
+
+/// All nodes of an atom: a message inside an episode goes with the whole episode, so that calls keep their results.
+fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
+    let tree = &session.tree;
+    let at = tree.by_key(super::snapshot::anchor_key(atom)?)?;
+    let below = |role: Role| tree.children(Some(at)).iter().any(|child| tree.head(*child).role == role);
+    let tip = match (atom, session.head(branch)) {
+        (Atom::Turn { .. }, _) | (_, None) => at,
+        (_, Some(tip)) if tree.contains(at, tip) => tip,
+        _ if below(Role::Tool) => tree.leaf(at),
+        _ => at,
+    };
+    let path = tree.path(tip);
+    let position = tree.depth(at) as usize;
+    let range = match *atom {
+        Atom::Turn { user, .. } => tree.by_key(user).map_or(position, |slot| tree.depth(slot) as usize)..position + 1,
+        Atom::Preamble { .. } => {
+            let asked = path.iter().position(|slot| tree.head(*slot).role == Role::User);
+            position..asked.unwrap_or(path.len()).max(position + 1)
+        }
+        _ => {
+            let episodes = crate::domain::tree::episodes(tree, &path, 0..path.len());
+            episodes.into_iter().find(|nodes| nodes.contains(&position)).unwrap_or(position..position + 1)
+        }
+    };
+    Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
 fn moved_key(session: SessionId) -> String {
@@ -314,6 +351,9 @@ fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i64) -> Buil
     let mut by_record: HashMap<&str, (NodeId, Hash, i64)> = HashMap::new();
     let mut ords: HashMap<Option<NodeId>, u32> = HashMap::new();
     let mut built = Built { nodes: Vec::new(), known: 0, current: None };
+    let exported = old.filter(|session| transcript.source == format!("pleach:{}", session.card.id));
+    let ours: HashMap<String, &NodeHead> =
+        exported.iter().flat_map(|session| session.tree.heads()).map(|head| (public_id(head), head)).collect();
     for record in &transcript.records {
         let parent = record.parent.as_deref().and_then(|id| by_record.get(id)).copied();
         let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
@@ -324,7 +364,10 @@ fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i64) -> Buil
             .at
             .unwrap_or_else(|| parent.map_or(now, |(_, _, at)| at))
             .max(parent.map_or(i64::MIN, |(_, _, at)| at.saturating_add(1)));
-        let there = old.and_then(|session| session.tree.by_key(key).map(|slot| session.tree.head(slot)));
+        let own = ours.get(&record.id).copied().filter(|head| head.content == content || head.end == End::Removed);
+        let there =
+            own.or_else(|| old.and_then(|session| session.tree.by_key(key).map(|slot| session.tree.head(slot))));
+        let key = there.map_or(key, |head| head.key);
         let id = there.map_or_else(|| NodeId(Uuid::now_v7()), |head| head.id);
         by_record.insert(&record.id, (id, key, there.map_or(at, |head| head.at)));
         if transcript.current.as_deref() == Some(&record.id) {

@@ -5,9 +5,12 @@
 
 mod acts;
 pub mod api;
+mod asking;
+mod assemble;
 mod commit;
 mod core;
 mod dispatch;
+mod flow;
 mod gather;
 mod library;
 mod live;

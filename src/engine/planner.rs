@@ -10,7 +10,8 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::input::RequestShape;
-use crate::domain::message::Content;
+use crate::domain::mark::Atom;
+use crate::domain::message::{Content, Role};
 use crate::domain::plan::{Blocked, ContextPlan, RowKind};
 use crate::domain::provider::Wire;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub(super) struct Solved {
     pub(super) outline: Arc<Outline>,
     pub(super) stored: Arc<str>,
     pub(super) bag: Arc<Bag>,
+    /// The marks that counted, with their revisions.
+    pub(super) marks: Arc<[(Atom, u64)]>,
 }
 
 /// What a job came to.
@@ -146,10 +149,11 @@ fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Solution {
 
 fn rendered(gatherer: &mut Gatherer, gathered: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
     let Gathered { input, mut bag } = gathered;
+    let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {
         match bag.contents.get(&item.key) {
-            Some(content) if item.node.is_none() => {
+            Some(content) if item.node.is_none() && item.role == Role::Tool => {
                 made.insert(item.key, content.as_ref().clone());
             }
             Some(_) => {}
@@ -164,17 +168,19 @@ fn rendered(gatherer: &mut Gatherer, gathered: Gathered, plan: ContextPlan) -> R
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
-        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note))
+        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note | RowKind::Card) && row.items.is_empty())
         .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, made };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
-    Ok(Solved { plan: Arc::new(plan), wire, outline: Arc::new(outline), stored: stored.into(), bag: Arc::new(bag) })
+    let (plan, outline, bag) = (Arc::new(plan), Arc::new(outline), Arc::new(bag));
+    Ok(Solved { plan, wire, outline, stored: stored.into(), bag, marks })
 }
 
 /// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
-/// come from messages are not in it; they are found by the keys that the plan holds.
+/// come from messages are not in it, the new message's neither: they are found by the keys that the plan holds, so that
+/// what is removed is gone from here too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stored {
     #[serde(flatten)]

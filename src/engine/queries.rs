@@ -2,8 +2,9 @@
 //! Not for: anything that changes a session.
 
 use super::api::{Answer, Finding};
+use super::assemble::{card_text, quote_text, state_text};
 use super::core::{Core, Inbox};
-use super::gather::{Bag, card_text, quote_text, state_text};
+use super::gather::Bag;
 use super::planner::Stored;
 use super::session::Session;
 use crate::context::project::{self, Standing};
@@ -18,6 +19,7 @@ use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 impl Core {
@@ -35,7 +37,7 @@ impl Core {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(&format!("── {} ──\n{text}\n", role.name()));
+            let _ = writeln!(out, "── {} ──\n{text}", role.name());
         }
         if out.is_empty() {
             out = self.message_text(branch, atom)?;
@@ -58,7 +60,7 @@ impl Core {
                 project::plain(&content)
             };
             for (_, name, args) in content.calls().filter(|_| !sent || project::keeps_calls(item.form)) {
-                text.push_str(&format!("\n[calls {name} {args}]"));
+                let _ = write!(text, "\n[calls {name} {args}]");
             }
             texts.push((item.role, text));
         }
@@ -113,7 +115,7 @@ impl Core {
         let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
         let stored: Stored = serde_json::from_str(&json).map_err(|error| unreadable(&error))?;
         let session = Session::load(&self.store, run.session)?;
-        let bag = self.restored(&stored, &session)?;
+        let bag = self.restored(&stored, &session, &run)?;
         let (wire, _) = render(&stored.plan, &stored.request, &bag).map_err(|gone| {
             Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
         })?;
@@ -122,7 +124,7 @@ impl Core {
     }
 
     /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
-    fn restored(&self, stored: &Stored, session: &Session) -> Result<Bag, Failure> {
+    fn restored(&self, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
         let mut bag = Bag::default();
         bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
         bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
@@ -132,7 +134,9 @@ impl Core {
         }
         for row in stored.plan.included() {
             for item in &row.items {
-                let slot = session.tree.by_key(item.key);
+                let new = item.node.is_none() && item.role == Role::User;
+                let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
+                let slot = if new { asked } else { session.tree.by_key(item.key) };
                 if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
                     let content = self.content(session.tree.head(slot).id)?;
                     bag.contents.insert(item.key, Arc::new(content));

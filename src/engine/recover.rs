@@ -7,31 +7,58 @@ use super::core::Core;
 use super::session::Session;
 use super::snapshot::fresh_key;
 use super::stream::restore;
+use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::model::{ModelInfo, Quirk};
+use crate::domain::op::Change;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::store::types::{OpenRun, Write};
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 impl Core {
     /// Ends the runs of dead programs.
     pub(super) fn recover(&mut self) {
-        if self.store.read_only() {
-            return;
-        }
-        let open = self.store.open_runs().unwrap_or_default();
-        let dead: Vec<OpenRun> = open.into_iter().filter(|run| !self.store.owner_alive(&run.owner)).collect();
-        for run in dead {
-            match self.recover_run(&run) {
-                Ok(sentence) => self.recovered.push(sentence),
-                Err(failure) => self.recovered.push(format!("A call could not be recovered: {failure}")),
-            }
+        let said = self.recover_where(|_| true);
+        self.recovered.extend(said);
+    }
+
+    /// Ends a run that hangs on a branch since its program died while this one was running (or gave it up).
+    pub(super) fn recover_branch(&mut self, branch: BranchId) {
+        for sentence in self.recover_where(|run| run.card.branch == branch) {
+            self.say(Event::Notice(sentence));
         }
     }
 
-    fn recover_run(&mut self, run: &OpenRun) -> Result<String, Failure> {
+    /// The same for a whole session.
+    pub(super) fn recover_session(&mut self, session: SessionId) {
+        for sentence in self.recover_where(|run| run.card.session == session) {
+            self.say(Event::Notice(sentence));
+        }
+    }
+
+    fn recover_where(&mut self, wanted: impl Fn(&OpenRun) -> bool) -> Vec<String> {
+        if self.store.read_only() {
+            return Vec::new();
+        }
+        let ours = |run: &OpenRun| self.live.values().any(|live| live.card.id == run.card.id);
+        let given_up = |run: &OpenRun| run.owner == self.store.owner() && !ours(run);
+        let open = self.store.open_runs().unwrap_or_default();
+        let dead = |run: &OpenRun| wanted(run) && (given_up(run) || !self.store.owner_alive(&run.owner));
+        let dead: Vec<OpenRun> = open.into_iter().filter(dead).collect();
+        let each = dead.iter().map(|run| {
+            let sentence = self.recover_run(run).unwrap_or_else(|f| format!("A call could not be recovered: {f}"));
+            if self.sessions.contains_key(&run.card.session) {
+                let _ = self.reload(run.card.session);
+            }
+            sentence
+        });
+        each.collect()
+    }
+
+    fn recover_run(&self, run: &OpenRun) -> Result<String, Failure> {
         let mut session = Session::load(&self.store, run.card.session)?;
         let arrived = restore(&self.store.chunks(run.card.id)?);
         let branch = session.branch(run.card.branch)?.clone();
@@ -46,6 +73,9 @@ impl Core {
                 session: run.card.session,
                 nodes: vec![Node { head: head.clone(), content: content.clone() }],
             });
+            if branch.reply.is_some() && content.extra.as_ref().is_some_and(|extra| extra.get("reply_to").is_some()) {
+                writes.push(Write::SetReply { branch: branch.id, reply: None });
+            }
         } else if let Some((head, _)) = &run.user {
             tip = Some(head.id);
         }
@@ -62,6 +92,10 @@ impl Core {
         if stays && tip != branch.head {
             writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head: tip });
         }
+        if stays && run.head != run.after && tip != run.head {
+            let change = Change::Head { branch: branch.id, before: run.head, after: tip };
+            writes.push(self.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
+        }
         writes.push(Write::CloseRun(Box::new(card)));
         self.store.write(writes)?;
         let what = if arrived.is_empty() { "nothing of it had come" } else { "what had come is kept" };
@@ -71,16 +105,28 @@ impl Core {
         ))
     }
 
-    /// Reads the quirks of servers that were met before.
-    pub(super) fn learn_quirks(&mut self) {
-        let names: Vec<String> = self.setup.profiles.keys().cloned().collect();
-        for name in names {
-            let known = self.store.setting(&quirk_key(&self.setup.profiles[&name].base_url, &name)).ok().flatten();
-            let quirks: Vec<Quirk> = known.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    /// Reads what was learned of servers before: their quirks, their models.
+    pub(super) fn recall(&mut self) {
+        for (name, profile) in &self.setup.profiles {
+            let known = |key: String| self.store.setting(&key).ok().flatten();
+            let quirks: Vec<Quirk> = known(quirk_key(&profile.base_url, name))
+                .and_then(|t| serde_json::from_str(&t).ok())
+                .unwrap_or_default();
             if !quirks.is_empty() {
-                self.learned.quirks.insert(name, quirks);
+                self.learned.quirks.insert(name.clone(), quirks);
+            }
+            let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
+                .and_then(|t| serde_json::from_str(&t).ok())
+                .unwrap_or_default();
+            for model in models {
+                self.learned.models.insert((name.clone(), model.name.clone()), model);
             }
         }
+    }
+
+    /// Whether this quirk of a server is taken into account already.
+    pub(super) fn knows_quirk(&self, profile: &str, quirk: Quirk) -> bool {
+        self.learned.quirks.get(profile).is_some_and(|known| known.contains(&quirk))
     }
 
     /// Remembers a quirk for a profile.
@@ -92,24 +138,47 @@ impl Core {
         let value = serde_json::to_string(quirks).ok();
         let url = self.setup.profiles.get(profile).map(|p| p.base_url.clone()).unwrap_or_default();
         let _ = self.store.write(vec![Write::Setting { key: quirk_key(&url, profile), value }]);
+        self.touch_all();
     }
 
-    /// Takes what a server told of its models.
+    /// Takes what a server told of its models. Plans change only where it is news.
     pub(super) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
+        let mut changed = BTreeSet::new();
         for (profile, model) in models {
-            let key = format!("model:{profile}:{}", model.name);
-            let _ = self.store.write(vec![Write::Setting { key, value: serde_json::to_string(&model).ok() }]);
-            self.learned.models.insert((profile, model.name.clone()), model);
+            let name = (profile.clone(), model.name.clone());
+            if self.learned.models.get(&name) != Some(&model) {
+                self.learned.models.insert(name, model);
+                changed.insert(profile);
+            }
         }
+        for profile in &changed {
+            let mut known: Vec<&ModelInfo> =
+                self.learned.models.iter().filter(|((of, _), _)| of == profile).map(|(_, model)| model).collect();
+            known.sort_by(|a, b| a.name.cmp(&b.name));
+            let url = self.setup.profiles.get(profile).map(|p| p.base_url.as_str()).unwrap_or_default();
+            let value = serde_json::to_string(&known).ok();
+            let _ = self.store.write(vec![Write::Setting { key: model_key(url, profile), value }]);
+        }
+        if changed.is_empty() {
+            return;
+        }
+        self.touch_all();
         let branches: Vec<_> = self.sessions.values().flat_map(|s| s.branches.clone()).collect();
         for branch in branches {
-            self.touched(branch.id);
             self.show_settings(&branch);
         }
     }
 
-    /// Looks whether another window wrote, and takes over what it did.
+    fn touch_all(&mut self) {
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.touched(branch);
+        }
+    }
+
+    /// Looks whether another window wrote, and takes over what it did. And tries again what the store refused.
     pub(super) fn look(&mut self) {
+        self.retry_stalled();
         let Ok(version) = self.store.data_version() else { return };
         if version == self.data_version {
             return;
@@ -117,11 +186,40 @@ impl Core {
         self.data_version = version;
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
-            let _ = self.reload(id);
+            if self.changed(id).unwrap_or(true) {
+                let _ = self.reload(id);
+            }
         }
     }
 
-    fn reload(&mut self, id: SessionId) -> Result<(), Failure> {
+    /// Whether a session is other in the store than here. Looks at everything but the messages themselves, whose number
+    /// and time the session's card tells.
+    fn changed(&self, id: SessionId) -> Result<bool, Failure> {
+        let Some(old) = self.sessions.get(&id) else { return Ok(false) };
+        let branches: Vec<Branch> = old.branches.iter().map(|b| Branch { state: None, ..b.clone() }).collect();
+        Ok(self.store.session(id)?.as_ref() != Some(&old.card)
+            || self.store.branches(id)? != branches
+            || self.store.runs(id)? != old.runs
+            || self.store.states(id)? != old.states)
+    }
+
+    /// Another window deleted a session.
+    fn drop_session(&mut self, id: SessionId) {
+        let Some(old) = self.sessions.remove(&id) else { return };
+        let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+        self.forget_branches(&branches);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        self.say(Event::Notice(format!("The session {:?} was deleted in another window.", old.card.title)));
+    }
+
+    /// Reads a session anew and tells the screen what is different.
+    pub(super) fn reload(&mut self, id: SessionId) -> Result<(), Failure> {
+        if self.store.session(id)?.is_none() {
+            self.drop_session(id);
+            return Ok(());
+        }
         let fresh = Session::load(&self.store, id)?;
         let Some(old) = self.sessions.get_mut(&id) else { return Ok(()) };
         let news: Vec<NodeHead> =
@@ -135,9 +233,15 @@ impl Core {
         }
         let runs: Vec<RunCard> = fresh.runs.iter().filter(|run| !old.runs.contains(run)).cloned().collect();
         let card_changed = old.card != fresh.card;
+        let removed = news.iter().any(|head| head.end == End::Removed);
+        let branches: Vec<BranchId> = fresh.branches.iter().map(|branch| branch.id).collect();
         let (current, missing) = (old.current, std::mem::take(&mut old.state_missing));
         *old = Session { current, state_missing: missing, ..fresh };
         let card = old.card.clone();
+        if removed {
+            self.forget_branches(&branches);
+            changed = branches;
+        }
         self.show_nodes(id, news);
         for run in runs {
             self.say(Event::Run(Box::new(run)));
@@ -154,6 +258,10 @@ impl Core {
 
 fn quirk_key(url: &str, profile: &str) -> String {
     format!("quirks:{profile}:{url}")
+}
+
+fn model_key(url: &str, profile: &str) -> String {
+    format!("models:{profile}:{url}")
 }
 
 fn interrupted(

@@ -9,7 +9,7 @@ use crate::domain::message::NodeHead;
 use crate::domain::run::RunCard;
 use crate::domain::tree::{Slot, Tree};
 use crate::store::Store;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Traces given to the screen when a session opens.
 const TRACES: usize = 500;
@@ -20,6 +20,8 @@ pub(super) struct Session {
     pub(super) tree: Tree,
     pub(super) branches: Vec<Branch>,
     pub(super) states: Vec<StateVersion>,
+    /// Which of `states` hang on a node.
+    pub(super) state_at: HashMap<NodeId, Vec<usize>>,
     pub(super) runs: Vec<RunCard>,
     pub(super) current: BranchId,
     /// Branches whose last answer should have had a state block and had none.
@@ -34,11 +36,13 @@ impl Session {
             card,
             tree: Tree::build(store.heads(id)?),
             branches: store.branches(id)?,
-            states: store.states(id)?,
+            states: Vec::new(),
+            state_at: HashMap::new(),
             runs: store.runs(id)?,
             current: BranchId(id.0),
             state_missing: HashSet::new(),
         };
+        session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;
         let open = |wanted: BranchId| session.branches.iter().any(|b| b.id == wanted && !b.archived);
         let first = session.branches.iter().find(|b| !b.archived).or(session.branches.first()).map(|b| b.id);
@@ -87,31 +91,45 @@ impl Session {
         self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
     }
 
-    /// The state version that counts on a branch whose path is told by `on_path`: the deepest one, a person's before the
-    /// model's. What a person wrote counts only on the branch on which it was written.
-    pub(super) fn state_on(&self, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Option<StateVersion> {
-        let counts = |state: &&StateVersion| !state.withdrawn && state.branch.is_none_or(|id| id == branch.id);
-        let mut best: Option<(&StateVersion, (u32, bool, u32))> = None;
-        for state in self.states.iter().filter(counts) {
-            let Some(slot) = self.tree.slot(state.node) else { continue };
-            let rank = (self.tree.depth(slot), state.edited, state.version);
-            if best.as_ref().is_none_or(|(_, old)| rank > *old) && on_path(slot) {
-                best = Some((state, rank));
-            }
+    /// Takes state versions in.
+    pub(super) fn add_states(&mut self, versions: impl IntoIterator<Item = StateVersion>) {
+        for version in versions {
+            self.state_at.entry(version.node).or_default().push(self.states.len());
+            self.states.push(version);
         }
-        best.map(|(state, _)| state.clone())
     }
 
-    /// Works the branches' states out anew.
+    /// The state version that counts on a branch whose path ends at `tip`: the deepest one, a person's before the model's.
+    /// What a person wrote counts only on the branch on which it was written. Looks upward from the tip, because the
+    /// answer is nearly always there.
+    pub(super) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
+        if self.states.is_empty() {
+            return None;
+        }
+        let counts = |state: &&StateVersion| !state.withdrawn && state.branch.is_none_or(|id| id == branch.id);
+        let mut at = tip;
+        while let Some(slot) = at {
+            let here = self.state_at.get(&self.tree.head(slot).id).into_iter().flatten();
+            let best = here.map(|index| &self.states[*index]).filter(counts).max_by_key(|s| (s.edited, s.version));
+            if let Some(state) = best {
+                return Some(state.clone());
+            }
+            at = self.tree.parent(slot);
+        }
+        None
+    }
+
+    /// Works one branch's state out anew.
+    pub(super) fn refresh_state(&mut self, id: BranchId) {
+        let Some(at) = self.branches.iter().position(|branch| branch.id == id) else { return };
+        let state = self.state_on(&self.branches[at], self.head(&self.branches[at]));
+        self.branches[at].state = state;
+    }
+
+    /// Works all branches' states out anew.
     pub(super) fn refresh_states(&mut self) {
-        let states: Vec<Option<StateVersion>> = self
-            .branches
-            .iter()
-            .map(|branch| {
-                let tip = self.head(branch)?;
-                self.state_on(branch, &|slot| self.tree.contains(slot, tip))
-            })
-            .collect();
+        let states: Vec<Option<StateVersion>> =
+            self.branches.iter().map(|branch| self.state_on(branch, self.head(branch))).collect();
         for (branch, state) in self.branches.iter_mut().zip(states) {
             branch.state = state;
         }

@@ -8,9 +8,9 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::Gap;
 use crate::domain::mark::{Atom, Mark};
-use crate::domain::message::{Content, NodeHead, Role, node_key};
+use crate::domain::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::tree::{self, Slot, Turn};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Turns looked at one by one, at the most and at the least.
 const MOST_TURNS: usize = 2_000;
@@ -54,6 +54,8 @@ pub(super) struct Question {
     pub(super) text: Option<std::sync::Arc<str>>,
     /// Go on from a cut answer.
     pub(super) go_on: bool,
+    /// The message that is replied to, by key.
+    pub(super) reply: Option<Hash>,
 }
 
 /// Copies what a plan for `question` on `branch` can depend on.
@@ -65,9 +67,9 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let preamble = usize::from(turns.first().is_some_and(|turn| !turn.asked));
     let open_turn = if question.text.is_some() { None } else { turns.pop() };
     let open_number = number(turns.len() + 1, preamble);
-    let on_path = |slot: Slot| tip.is_some_and(|tip| tree.contains(slot, tip));
+    let on_path = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
-    let (looked_at, gaps) = horizon(session, &path, &turns, &awake, &rules, preamble);
+    let (looked_at, gaps) = horizon(session, branch, &path, &turns, &awake, &rules, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path[at]).clone()).collect::<Vec<_>>();
     Snapshot {
         session: session.card.id,
@@ -81,9 +83,13 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         open: TurnHeads { number: open_number, heads: open_turn.map(|turn| heads(&turn)).unwrap_or_default() },
         marks: awake,
         sleepers: asleep,
-        state: session.state_on(branch, &on_path),
+        state: session.state_on(branch, tip),
         state_missing: session.state_missing.contains(&branch.id),
-        reply: branch.reply.and_then(|key| tree.by_key(key)).map(|slot| tree.head(slot).clone()),
+        reply: question
+            .reply
+            .and_then(|key| tree.by_key(key))
+            .map(|slot| tree.head(slot).clone())
+            .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
         branch: branch.clone(),
         rules,
@@ -94,23 +100,20 @@ fn number(position: usize, preamble: usize) -> u32 {
     u32::try_from(position - preamble.min(position)).unwrap_or(u32::MAX)
 }
 
-/// The key that a new user message after `parent` would have.
-pub(super) fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
+/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted: what
+/// other branches say after the same message must not change this one's plan.
+fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
     let content = Content::text(text);
-    let key = fresh_key(session, parent, Role::User, &content);
+    let key = node_key(parent.map(|p| session.tree.head(p).key), Role::User, Some(content.hash()), 0, None);
     (key, content)
 }
 
-/// The key of a new child of `parent`: twins (same role and content) count up.
+/// The key of a new child of `parent`: twins (same role and content) count up, past removed ones too.
 pub(super) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, content: &Content) -> Hash {
     let tree = &session.tree;
-    let hash = Some(content.hash());
-    let same = |slot: &&Slot| {
-        let head = tree.head(**slot);
-        head.role == role && head.content == hash && !head.imported
-    };
-    let twins = tree.children(parent).iter().filter(same).count();
-    node_key(parent.map(|p| tree.head(p).key), role, hash, u32::try_from(twins).unwrap_or(u32::MAX), None)
+    let (above, hash) = (parent.map(|p| tree.head(p).key), Some(content.hash()));
+    let mut keys = (0..u32::MAX).map(|twin| node_key(above, role, hash, twin, None));
+    keys.find(|key| tree.by_key(*key).is_none()).unwrap_or_default()
 }
 
 /// The first node that a mark is on, by key; none for notes.
@@ -141,10 +144,11 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
     (awake, asleep)
 }
 
-/// Which turns are looked at one by one: the newest until they are three times what the budget could hold, and every
-/// marked one. The others become gaps, each with its size in rough tokens.
+/// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
+/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The others become gaps, each with its size in rough tokens.
 fn horizon(
     session: &Session,
+    branch: &Branch,
     path: &[Slot],
     turns: &[Turn],
     marks: &[Mark],
@@ -156,17 +160,24 @@ fn horizon(
     let enough = u64::from(rules.budget.prompt) * 4 * 3;
     let mut sum = 0_u64;
     let mut first = turns.len();
-    while first > 0 && turns.len() - first < MOST_TURNS && (sum < enough || turns.len() - first < LEAST_TURNS) {
+    let anchor = branch.anchor.as_ref().and_then(|anchor| tree.by_key(anchor.start));
+    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.len());
+    let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
+    let looked = |first: usize| turns.len() - first;
+    while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
         first -= 1;
         sum += bytes(&turns[first]);
     }
     if first <= 1 {
         first = 0;
     }
-    let marked: HashSet<Hash> = marks.iter().filter_map(|mark| anchor_key(&mark.target)).collect();
-    let is_marked = |turn: &Turn| turn.nodes.clone().any(|at| marked.contains(&tree.head(path[at]).key));
-    let wanted = |index: &usize| *index >= first || is_marked(&turns[*index]);
-    let old: Vec<usize> = if marked.is_empty() { Vec::new() } else { (0..first).filter(wanted).collect() };
+    let old: BTreeSet<usize> = marks
+        .iter()
+        .filter_map(|mark| tree.by_key(anchor_key(&mark.target)?))
+        .map(|slot| tree.depth(slot) as usize)
+        .map(|at| turns.partition_point(|turn| turn.nodes.end <= at))
+        .filter(|index| *index < first)
+        .collect();
     let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
     let mut gaps = Vec::new();
     let mut expected = 0;

@@ -43,9 +43,9 @@ pub(super) struct Call {
 
 impl Call {
     /// Starts it. `report` must not block.
-    pub(super) fn start(self, report: impl Fn(Report) + Send + 'static) {
+    pub(super) fn start(self, report: impl Fn(Report) + Send + Clone + 'static) {
+        let (run, failed) = (self.run, report.clone());
         let work = move || {
-            let run = self.run;
             let mut flow = Flow::new(&self, &report);
             let asked =
                 std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
@@ -54,7 +54,9 @@ impl Call {
             flow.save();
             report(Report::Ended { run, outcome: Box::new(outcome) });
         };
-        let _ = std::thread::Builder::new().name("pleach-call".into()).spawn(work);
+        if std::thread::Builder::new().name("pleach-call".into()).spawn(work).is_err() {
+            failed(Report::Ended { run, outcome: Box::new(broken()) });
+        }
     }
 }
 
@@ -171,7 +173,7 @@ pub(super) fn restore(chunks: &[Vec<u8>]) -> Arrived {
 pub(super) struct Tools {
     pub(super) run: RunId,
     pub(super) calls: Vec<(usize, String, String)>,
-    pub(super) tools: Option<Arc<dyn RunTools>>,
+    pub(super) runner: Option<Arc<dyn RunTools>>,
     pub(super) cancel: Arc<AtomicBool>,
 }
 
@@ -195,7 +197,7 @@ impl Tools {
         if self.cancel.load(Ordering::Relaxed) {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
         }
-        let Some(tools) = &self.tools else {
+        let Some(tools) = &self.runner else {
             return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
         };
         if serde_json::from_str::<serde_json::Value>(if args.trim().is_empty() { "{}" } else { args }).is_err() {

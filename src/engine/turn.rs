@@ -1,5 +1,5 @@
 //! A turn as a pure machine: events in, effects out. No I/O, no clock, no threads.
-//! Not for: carrying effects out (`turns`).
+//! Not for: carrying effects out (`live`).
 //!
 //! A turn goes: run opened → first event (the user message becomes a node) → stream → end. An answer that calls tools
 //! keeps its run open until all results are there; call and results are committed together, then the grown turn is
@@ -226,7 +226,10 @@ pub fn step(turn: &mut TurnState, event: TurnEvent) -> Vec<Effect> {
             turn.results.clear();
             if turn.cancelled { vec![Effect::StopCall] } else { Vec::new() }
         }
-        (Phase::Planning, TurnEvent::RoundRefused) => close(turn, false, false),
+        (Phase::Planning, TurnEvent::RoundRefused) => {
+            let nothing_yet = !turn.committed;
+            close(turn, nothing_yet, false)
+        }
         (Phase::Planning, TurnEvent::Cancel) => {
             turn.cancelled = true;
             Vec::new()

@@ -4,9 +4,10 @@
 use super::api::{Answer, Event};
 use super::core::Core;
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::ids::BranchId;
+use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
 use crate::domain::op::{Change, Operation};
+use crate::domain::plan::Anchor;
 use crate::store::types::Write;
 
 impl Core {
@@ -17,7 +18,7 @@ impl Core {
             return Ok(Answer::Done("There is nothing to undo.".into()));
         };
         let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
-        self.carry_out(&op, back, true)?;
+        self.carry_out(&op, &back, true)?;
         Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
     }
 
@@ -27,22 +28,42 @@ impl Core {
         let Some(op) = ops.into_iter().find(|op| op.undone) else {
             return Ok(Answer::Done("There is nothing to do again.".into()));
         };
-        let changes = op.changes.clone();
-        self.carry_out(&op, changes, false)?;
+        self.carry_out(&op, &op.changes, false)?;
         Ok(Answer::Done(format!("Done again: {}.", op.what)))
     }
 
-    fn carry_out(&mut self, op: &Operation, changes: Vec<Change>, undone: bool) -> Result<(), Failure> {
-        for change in &changes {
+    fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
+        for change in changes {
             self.must_still_be(change, undone)?;
         }
+        let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.push(Write::SetUndone { seq: op.seq, undone });
+        for (branch, left, anchor) in &anchors {
+            let now = self.branch(*branch)?.anchor;
+            writes.push(keep_anchor(*branch, *left, now.as_ref()));
+            writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
+        }
         self.store.write(writes)?;
-        for change in &changes {
+        for (branch, _, anchor) in anchors {
+            self.with_branch(branch, |branch| branch.anchor = anchor);
+        }
+        for change in changes {
             self.apply(change, !undone);
         }
         Ok(())
+    }
+
+    /// The windows' anchors that go with heads which move back: branch, the node that is left, the anchor.
+    fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
+        let mut found = Vec::new();
+        for change in changes {
+            let Change::Head { branch, before, after } = change else { continue };
+            if let Some(kept) = self.store.setting(&anchor_key(*branch, *after))? {
+                found.push((*branch, *before, serde_json::from_str(&kept).ok().flatten()));
+            }
+        }
+        Ok(found)
     }
 
     /// The present must be what the change goes out from.
@@ -56,8 +77,12 @@ impl Core {
                 !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
             }
             Change::Name { branch, before, .. } => self.branch(*branch)?.name == *before,
-            Change::Archived { branch, before, .. } => self.branch(*branch)?.archived == *before,
-            Change::Forked { branch } => self.branch(*branch)?.archived != undoing && !self.live.contains_key(branch),
+            Change::Archived { branch, before, after } => {
+                self.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
+            }
+            Change::Forked { branch } => {
+                self.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
+            }
             Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::State { .. } => true,
@@ -68,6 +93,12 @@ impl Core {
         Err(Failure::new(FailureKind::Stale, "That has been changed since, so it cannot simply be taken back.")
             .kept("Nothing was changed.")
             .todo("Change it by hand."))
+    }
+
+    /// Whether a branch can be put away: nothing is coming on it, and another one is open.
+    fn may_leave(&self, branch: BranchId) -> bool {
+        let others = self.session_of(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
+        others && !self.live.contains_key(&branch)
     }
 
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
@@ -155,7 +186,7 @@ impl Core {
                     _ => state.withdrawn,
                 };
             }
-            session.refresh_states();
+            session.refresh_state(id);
         }
         if let Ok(branch) = self.branch(id) {
             self.say(Event::State { branch: id, version: branch.state, missing: false });
@@ -186,6 +217,17 @@ impl Core {
         let card = session.card.clone();
         self.say(Event::Card(card));
     }
+}
+
+type Moved = (BranchId, Option<NodeId>, Option<Anchor>);
+
+fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
+    format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
+}
+
+/// Remembers where the window was anchored while the branch stood on a head that an operation leaves.
+pub(super) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
+    Write::Setting { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

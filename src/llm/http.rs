@@ -98,7 +98,7 @@ impl Endpoint {
     pub(super) fn broken(&self, error: reqwest::Error) -> ProviderError {
         let connecting = error.is_connect();
         let timeout = error.is_timeout();
-        let why = chain(&error.without_url());
+        let why = plainly(&chain(&error.without_url()));
         let place = self.place();
         let what = match (connecting, timeout) {
             (true, true) => format!("no connection to {place}: it did not answer in time"),
@@ -107,6 +107,13 @@ impl Endpoint {
         };
         problem(Kind::Connect, what)
     }
+}
+
+/// Without what says nothing to a person: the layers through which an error came, and its number.
+fn plainly(why: &str) -> String {
+    let layers = ["error sending request: ", "client error (Connect): ", "tcp connect error: "];
+    let plain = layers.iter().fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
+    plain.split(" (os error ").next().unwrap_or(plain).to_owned()
 }
 
 /// An error with its causes, each said once.

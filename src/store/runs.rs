@@ -100,9 +100,14 @@ pub(super) fn open(apply: &Apply<'_>, run: &OpenRun) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The user message is a node now; the row no longer holds it.
+/// The user message is a node now: the row no longer holds it, and what comes of the answer stands after it.
 pub(super) fn user_is_node(apply: &Apply<'_>, run: RunId) -> Result<(), StoreError> {
-    apply.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run])
+    let mut query = apply.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
+    let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
+    let Some(Json((head, _))) = draft.flatten() else {
+        return apply.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
+    };
+    apply.must("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &apply.real(head.id)])
 }
 
 /// A card, changed; or one that never was open here.

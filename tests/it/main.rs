@@ -1,9 +1,16 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod cli;
+mod cli_bad;
+mod cli_exchange;
+mod cli_many;
+mod crash;
+mod foreign;
+mod laws;
 #[cfg(unix)]
 mod pty;
+mod scenarios;
 mod screens;
 mod support;
 mod wire;

@@ -257,7 +257,7 @@ fn runs_from_open_to_closed() {
     store.post(vec![Write::PutChunk { run: id, seq: 1, body: b"two".to_vec() }]);
     store.post(vec![Write::PutChunk { run: id, seq: 0, body: b"one".to_vec() }]);
     run.card.ttft_ms = Some(4);
-    run.user = None;
+    run.after = run.user.take().map(|(head, _)| head.id);
     store.write(vec![Write::UserIsNode(id), Write::PutRun(Box::new(run.card.clone()))]).unwrap();
     assert_eq!(store.chunks(id).unwrap(), [b"one".to_vec(), b"two".to_vec()]);
     assert_eq!(store.open_runs().unwrap(), [run.clone()]);

@@ -7,6 +7,7 @@ use crate::domain::ids::NodeId;
 use crate::domain::mark::Atom;
 use crate::domain::plan::{Blocked, ContextPlan, Row, Verdict};
 use crate::domain::policy::Section;
+use crate::domain::tree::{self, Tree};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -23,6 +24,23 @@ pub enum Entry {
     Row(usize),
     /// A message inside a row.
     Item(usize, usize),
+    /// A turn inside a range.
+    Past(usize, usize),
+}
+
+/// A turn that shares a range's row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Past {
+    /// The turn.
+    pub atom: Atom,
+    /// Its number on the path.
+    pub number: u32,
+    /// Its first message.
+    pub node: NodeId,
+    /// First words, unsanitised.
+    pub title: String,
+    /// About how many tokens (a quarter of its bytes).
+    pub tokens: u64,
 }
 
 /// What a plan or a refusal has to show.
@@ -62,6 +80,8 @@ pub struct Overlay {
     pub filtering: bool,
     /// Texts of rows that were asked for, by atom.
     pub texts: HashMap<Hash, Arc<str>>,
+    /// The turns of ranges that were opened, by atom.
+    pub past: HashMap<Hash, Vec<Past>>,
     /// Rows of the detail pane that are scrolled past.
     pub detail_scroll: usize,
     /// Rows the list had when last drawn.
@@ -92,6 +112,7 @@ impl Overlay {
             entries.push(Entry::Row(at));
             if self.opened.contains(&rows[at].atom.key()) {
                 entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
+                entries.extend((0..self.past_of(&rows[at]).len()).map(|turn| Entry::Past(at, turn)));
             }
         };
         let mut section = None;
@@ -137,7 +158,7 @@ impl Overlay {
 
     /// Leaves a heading for the next line that can be acted on, first in direction `way`, then in the other.
     pub fn land(&mut self, way: i64) {
-        let acts = |e: &Entry| matches!(e, Entry::Row(_) | Entry::Item(..));
+        let acts = |e: &Entry| matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..));
         let Some(here) = self.entries.get(self.cursor) else { return };
         if acts(here) {
             return;
@@ -153,7 +174,7 @@ impl Overlay {
     pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
         let rows = self.content.as_ref()?.rows();
         match *self.entries.get(self.cursor)? {
-            Entry::Row(at) => Some((rows.get(at)?, None)),
+            Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
             Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) => None,
         }
@@ -168,6 +189,9 @@ impl Overlay {
     /// The node of the selected line: of its message, or the first of its row.
     #[must_use]
     pub fn selected_node(&self) -> Option<NodeId> {
+        if let Some(turn) = self.selected_past() {
+            return Some(turn.node);
+        }
         let (row, item) = self.selected()?;
         match item {
             Some(item) => row.items.get(item).and_then(|item| item.node),
@@ -182,7 +206,49 @@ impl Overlay {
             Entry::Item(at, item) => {
                 rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
             }
+            Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
             Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) => None,
         }
     }
+
+    /// The turns of a range that was opened.
+    #[must_use]
+    pub fn past_of(&self, row: &Row) -> &[Past] {
+        self.past.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The selected turn of a range.
+    #[must_use]
+    pub fn selected_past(&self) -> Option<&Past> {
+        match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
+            (rows, Entry::Past(at, turn)) => self.past_of(rows.get(at)?).get(turn),
+            _ => None,
+        }
+    }
+}
+
+/// The turns of a session that a range covers, newest first: between its first and its last node's key.
+#[must_use]
+pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<Past> {
+    let Atom::Range { first, last } = range.atom else { return Vec::new() };
+    let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };
+    let path = tree.path(to);
+    let start = tree.depth(from) as usize;
+    let numbers = tree::turns(tree, &path).into_iter().filter(|turn| turn.asked).zip(1_u32..);
+    let covered = numbers.filter(|(turn, _)| turn.nodes.start >= start);
+    let mut found: Vec<Past> = covered
+        .map(|(turn, number)| {
+            let heads = || turn.nodes.clone().map(|at| tree.head(path[at]));
+            let user = tree.head(path[turn.nodes.start]);
+            Past {
+                atom: Atom::Turn { user: user.key, tip: tree.head(path[turn.nodes.end - 1]).key },
+                number,
+                node: user.id,
+                title: user.preview.clone(),
+                tokens: heads().map(|head| head.bytes / 4).sum(),
+            }
+        })
+        .collect();
+    found.reverse();
+    found
 }

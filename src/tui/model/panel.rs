@@ -1,9 +1,23 @@
 //! The branch tree at the left: rows worked out when branches change, drawn only where visible.
-//! Not for: nodes; a row is a branch.
+//! Below them the ends of the tree that no branch stands on, newest first. Not for: other nodes.
 
 use super::session::Session;
-use crate::domain::ids::BranchId;
+use crate::domain::ids::{BranchId, NodeId};
 use std::collections::{HashMap, HashSet};
+
+/// Ends without a branch that are listed.
+const ENDS: usize = 24;
+
+/// An end of the tree that no branch stands on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct End {
+    /// The last node.
+    pub node: NodeId,
+    /// First words of the last message, unsanitised.
+    pub title: String,
+    /// Messages on its path.
+    pub messages: u32,
+}
 
 /// One branch in the tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +37,11 @@ pub struct Row {
 pub struct Panel {
     /// The rows.
     pub rows: Vec<Row>,
-    /// The selected row.
+    /// Ends without a branch, at most 24.
+    pub ends: Vec<End>,
+    /// How many there are in all.
+    pub all_ends: usize,
+    /// The selected row; ends count on after the branches.
     pub cursor: usize,
     /// Branches that were put away are shown too.
     pub archived: bool,
@@ -56,6 +74,7 @@ impl Panel {
             push_level(&mut todo, children.get(&Some(branch.id)), &below);
             self.rows.push(Row { branch: branch.id, past, last, messages });
         }
+        self.find_ends(session);
         let wanted = selected.unwrap_or(session.current);
         self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
     }
@@ -64,6 +83,40 @@ impl Panel {
     #[must_use]
     pub fn selected(&self) -> Option<BranchId> {
         self.rows.get(self.cursor).map(|row| row.branch)
+    }
+
+    /// Leaves of the tree on which no branch stands.
+    fn find_ends(&mut self, session: &Session) {
+        let tree = &session.tree;
+        let heads: HashSet<NodeId> = session.branches.iter().filter_map(|branch| branch.head).collect();
+        let slots = 0..u32::try_from(tree.len()).unwrap_or(u32::MAX);
+        let end = |slot: &u32| tree.children(Some(*slot)).is_empty() && !heads.contains(&tree.head(*slot).id);
+        let mut ends: Vec<u32> = slots.filter(end).collect();
+        self.all_ends = ends.len();
+        ends.sort_by_key(|slot| std::cmp::Reverse((tree.head(*slot).at, *slot)));
+        let listed = ends.into_iter().take(ENDS).map(|slot| {
+            let head = tree.head(slot);
+            End { node: head.id, title: head.preview.clone(), messages: tree.depth(slot) + 1 }
+        });
+        self.ends = listed.collect();
+    }
+
+    /// How many lines can be selected.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.ends.len()
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The selected end without a branch.
+    #[must_use]
+    pub fn selected_end(&self) -> Option<&End> {
+        self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
     }
 
     /// Selects the row of a branch.

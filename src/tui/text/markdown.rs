@@ -1,5 +1,5 @@
-//! Light Markdown: fenced code stays as it is, headings stand out, lists hang, everything else is wrapped words.
-//! Not for: tables, links, emphasis; those are shown as they were written.
+//! Light Markdown: fenced code stays as it is, headings, `code` and **strong** words stand out, lists hang, everything
+//! else is wrapped words. Not for: tables and links; those are shown as they were written.
 
 use super::{Line, wrap};
 use crate::domain::safe::Safe;
@@ -77,7 +77,32 @@ impl Flow {
             self.put(line, 0, Ink::Heading);
             return;
         }
-        self.put(line, hang(line), self.ink);
+        let (text, spans) = inline(line);
+        self.put_spans(&text, hang(&text), &spans);
+    }
+
+    /// Wrapped words with some of them in inks of their own.
+    fn put_spans(&mut self, line: &str, indent: usize, spans: &[Span]) {
+        if spans.is_empty() {
+            return self.put(line, indent, self.ink);
+        }
+        let indent = wrap::usable_indent(self.room, indent);
+        let mut from = 0;
+        for (at, row) in wrap::rows(line, self.room, indent).iter().enumerate() {
+            let mut out = Line::new();
+            if at > 0 && indent > 0 {
+                out.push_safe(self.ink, &" ".repeat(indent));
+            }
+            match line[from..].find(row.as_str()) {
+                Some(found) => {
+                    let start = from + found;
+                    from = start + row.len();
+                    paint(&mut out, line, start..from, spans, self.ink);
+                }
+                None => out.push_safe(self.ink, row),
+            }
+            self.rows.push(out);
+        }
     }
 
     fn put(&mut self, line: &str, indent: usize, ink: Ink) {
@@ -91,6 +116,46 @@ impl Flow {
             self.rows.push(out);
         }
     }
+}
+
+type Span = (std::ops::Range<usize>, Ink);
+
+/// The line without the marks of `code` and **strong**, and which of its bytes those were around.
+fn inline(line: &str) -> (String, Vec<Span>) {
+    let mut text = String::with_capacity(line.len());
+    let mut spans = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['`', '*']) {
+        let (mark, ink) = if rest[at..].starts_with('`') { ("`", Ink::Code) } else { ("**", Ink::Heading) };
+        let inner = rest[at..].strip_prefix(mark);
+        let closed = inner.and_then(|inner| inner.find(mark).map(|end| &inner[..end]));
+        let words = closed.filter(|words| !words.is_empty() && words.trim() == *words);
+        text.push_str(&rest[..at]);
+        if let Some(words) = words {
+            spans.push((text.len()..text.len() + words.len(), ink));
+            text.push_str(words);
+            rest = &rest[at + words.len() + 2 * mark.len()..];
+        } else {
+            text.push_str(&rest[at..=at]);
+            rest = &rest[at + 1..];
+        }
+    }
+    text.push_str(rest);
+    (text, spans)
+}
+
+/// The bytes of `part` in pieces, each in its own ink.
+fn paint(out: &mut Line, line: &str, part: std::ops::Range<usize>, spans: &[Span], ink: Ink) {
+    let mut at = part.start;
+    for (span, own) in spans {
+        let (start, end) = (span.start.max(part.start), span.end.min(part.end));
+        if start < end {
+            out.push_safe(ink, &line[at..start]);
+            out.push_safe(*own, &line[start..end]);
+            at = end;
+        }
+    }
+    out.push_safe(ink, &line[at..part.end]);
 }
 
 fn fence(line: &str) -> Option<(char, usize)> {
@@ -129,6 +194,16 @@ mod tests {
         assert_eq!(rows[0].pieces[0].ink, Ink::Heading);
         assert_eq!(rows[4].pieces[0].ink, Ink::Code);
         assert_eq!(rows[6].pieces[0].ink, Ink::Text);
+    }
+
+    #[test]
+    fn code_and_strong_words_stand_out() {
+        let rows = Flow::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
+        let plain: Vec<String> = rows.iter().map(Line::plain).collect();
+        assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
+        let inks: Vec<(Ink, &str)> = rows[0].pieces.iter().map(|p| (p.ink, p.text.as_str())).collect();
+        let want = [(Ink::Text, "- "), (Ink::Heading, "Alarm."), (Ink::Text, " Count "), (Ink::Code, "late")];
+        assert_eq!(inks, want);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Filler {
             return;
         }
         if self.used > 0 {
-            let tail = self.glued();
+            let tail = self.glued(word);
             self.next_row();
             self.used = width(&tail);
             self.row = tail;
@@ -75,11 +75,14 @@ impl Filler {
         }
     }
 
-    /// What stands directly before the next word without a space (an opening quote or bracket) goes to the new row too.
-    fn glued(&mut self) -> String {
+    /// What stands directly before the next word without a space goes to the new row too: an opening quote or bracket, or
+    /// the word that a comma or full stop follows.
+    fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];
-        if start == 0 || width(glued) > 4 {
+        let follows = next.starts_with([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`', '’', '”']);
+        let most = if follows { self.room / 2 } else { 4 };
+        if start == 0 || width(glued) > most {
             return String::new();
         }
         let tail = glued.to_owned();
@@ -111,6 +114,7 @@ mod tests {
         assert_eq!(rows("the refresh token is rotated", 12, 0), ["the refresh", "token is", "rotated"]);
         assert_eq!(rows("- one two three four", 12, 2), ["- one two", "three four"]);
         assert_eq!(rows("日本語の文", 4, 0), ["日本", "語の", "文"]);
+        assert_eq!(rows("groq, openai, more", 12, 0), ["groq,", "openai, more"]);
         assert_eq!(rows("", 4, 0), [""]);
         assert_eq!(rows("日", 1, 0), ["?"]);
     }

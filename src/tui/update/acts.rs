@@ -81,7 +81,7 @@ pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
         (_, Focus::Conversation) => selected_node(model),
         (_, Focus::Branches) => {
             branch = model.panel.selected().unwrap_or(branch);
-            None
+            model.panel.selected_end().map(|end| end.node)
         }
         _ => None,
     };

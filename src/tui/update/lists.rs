@@ -68,7 +68,7 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
             }
         }
         Focus::Branches => {
-            model.panel.cursor = shift(model.panel.cursor, by, model.panel.rows.len().saturating_sub(1));
+            model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
         }
         Focus::Tools => {
             let count = model.session.as_ref().map_or(0, |session| session.traces.len());

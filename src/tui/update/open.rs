@@ -1,16 +1,17 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{ask, branches, lists, send};
+use super::{acts, ask, branches, lists, send};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
-use crate::domain::plan::{Blocked, Choice};
+use crate::domain::plan::{Blocked, Choice, RowKind};
 use crate::engine::api::{self, Item, Request};
 use crate::tui::model::composer::{self, Draft};
 use crate::tui::model::layer::{Act, Editor, Layer, Prompt, Purpose, Question, Reader, Traces};
-use crate::tui::model::overlay::{Content, Overlay};
+use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
 use crate::tui::model::picker::Picker;
+use crate::tui::model::session::Session;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -45,6 +46,8 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Trust => trust(model),
         Action::Doctor => drop(send(model, Request::Doctor, Pending::Doctor, out)),
         Action::Save => save(model, out),
+        Action::DetailDown => scroll_detail(model, 1),
+        Action::DetailUp => scroll_detail(model, -1),
         _ => {}
     }
 }
@@ -70,6 +73,14 @@ fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
     row_text(model, out);
 }
 
+/// Scrolls the overlay's detail pane by half a list's height.
+fn scroll_detail(model: &mut Model, way: isize) {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
+        let step = isize::try_from(overlay.page / 2).unwrap_or(1).max(1) * way;
+        overlay.detail_scroll = overlay.detail_scroll.saturating_add_signed(step).min(4_000);
+    }
+}
+
 /// Asks for the full text of the selected row, once a plan.
 pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
@@ -86,15 +97,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Overlay(overlay)) => {
             if overlay.filtering {
                 overlay.filtering = false;
-            } else if let Some(key) = overlay
-                .selected()
-                .filter(|(row, item)| item.is_none() && row.items.len() > 1)
-                .map(|(row, _)| row.atom.key())
-            {
-                if !overlay.opened.remove(&key) {
-                    overlay.opened.insert(key);
-                }
-                overlay.list();
+            } else {
+                unfold(overlay, model.session.as_ref());
             }
             row_text(model, out);
         }
@@ -106,6 +110,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
                     branches::switch(model, id, out);
+                } else {
+                    acts::fork(model, out);
                 }
             }
             Focus::Tools => model.layers.push(Layer::Traces(Traces { cursor: model.tool, scroll: 0 })),
@@ -114,6 +120,22 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             Focus::Composer => {}
         },
     }
+}
+
+/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns.
+fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
+    let Some((row, None)) = overlay.selected() else { return };
+    let range = row.kind == RowKind::Range;
+    if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
+        return;
+    }
+    let key = row.atom.key();
+    let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
+    overlay.past.extend(turns.map(|turns| (key, turns)));
+    if !overlay.opened.remove(&key) {
+        overlay.opened.insert(key);
+    }
+    overlay.list();
 }
 
 fn fold(model: &mut Model) {

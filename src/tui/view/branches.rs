@@ -2,7 +2,7 @@
 //! Not for: the messages of a branch.
 
 use super::{Look, paint};
-use crate::tui::model::panel::Row;
+use crate::tui::model::panel::{Panel, Row};
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Focus};
 use crate::tui::text::{self, Line};
@@ -22,7 +22,7 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     let page = usize::from(list.height);
     let panel = &look.model.panel;
-    let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.rows.len());
+    let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
     let from = if focus { from } else { start_for(panel.rows.iter().position(|r| r.branch == session.current), page) };
     for ((at, row), place) in panel.rows.iter().enumerate().skip(from).zip(list.rows()) {
         one(look, session, row, place, buf);
@@ -30,11 +30,34 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             paint::select(look.theme, place, buf);
         }
     }
-    if panel.rows.len() <= 1 && list.height > 4 {
+    ends(look, panel, from, list, focus, buf);
+    if panel.len() <= 1 && list.height > 4 {
         let hint = format!("{} on a message forks a branch there.", look.key(Action::Fork));
         let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);
+    }
+}
+
+/// The ends that no branch stands on, below the branches; Enter makes a branch there.
+fn ends(look: &Look<'_>, panel: &Panel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
+    let used = panel.rows.len().saturating_sub(from);
+    let mut places = list.rows().skip(used);
+    let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
+    for ((at, end), place) in shown.zip(&mut places) {
+        let glyphs = &look.theme.glyphs;
+        let value = Line::of(Ink::Dim, &end.messages.to_string());
+        let room = usize::from(list.width).saturating_sub(value.width() + 4);
+        let mut label = Line::of(Ink::Border, &format!(" {} ", glyphs.dot));
+        label.push(Ink::Excluded, &text::fit(&end.title, room, glyphs.ellipsis));
+        paint::pair(look.theme, &label, &value, place, buf);
+        if focus && panel.cursor == panel.rows.len() + at {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let more = panel.all_ends - panel.ends.len();
+    if let (Some(place), true) = (places.next(), more > 0) {
+        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   and {more} more ends")), place, buf);
     }
 }
 

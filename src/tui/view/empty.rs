@@ -3,6 +3,7 @@
 
 use super::{Look, paint};
 use crate::tui::model::Action;
+use crate::tui::model::layer::Found;
 use crate::tui::model::session::Session;
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
@@ -41,6 +42,10 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
         rows.extend(found(look, width));
     } else {
         rows.extend(Flow::plain("Write below; Enter sends exactly what the panel Context shows.", width, Ink::Text));
+        if session.settings().is_some_and(|settings| settings.profile == "offline") {
+            let words = "The built-in offline model answers: it quotes its context and is no language model.";
+            rows.extend(Flow::plain(words, width, Ink::Dim));
+        }
         if look.model.facts.first_start {
             rows.push(Line::new());
             rows.extend(found(look, width));
@@ -60,26 +65,42 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
     paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
 }
 
+/// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
 fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
-    if look.model.findings.is_empty() {
-        return Vec::new();
+    let findings = &look.model.findings;
+    if findings.is_empty() {
+        return vec![Line::of(Ink::Dim, "Looking for model servers.")];
     }
     let glyphs = &look.theme.glyphs;
-    let mut rows = vec![Line::of(Ink::Dim, "What was looked for:")];
-    for finding in &look.model.findings {
-        let (ink, sign) = match finding.ok {
-            Some(true) => (Ink::Good, glyphs.ok),
-            Some(false) => (Ink::Dim, glyphs.fail),
-            None => (Ink::Dim, glyphs.dot),
-        };
-        let mut line = Line::of(ink, &format!("{sign} ")).with(Ink::Text, &format!("{}: ", finding.subject));
-        line.push(Ink::Dim, &finding.text);
+    let server = |f: &&Found| f.subject.starts_with("profile ");
+    let named = |keep: &dyn Fn(&Found) -> bool| -> String {
+        let names =
+            findings.iter().filter(server).filter(|f| keep(f)).map(|f| f.subject["profile ".len()..].to_owned());
+        names.collect::<Vec<String>>().join(", ")
+    };
+    let mut rows = vec![Line::of(Ink::Heading, "What was looked for")];
+    for finding in findings.iter().filter(server).filter(|f| f.ok == Some(true)) {
+        let mut line =
+            Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, &finding.subject["profile ".len()..]);
+        line.push(Ink::Dim, &format!(": {}", finding.text));
         rows.push(paint_cut(look, &line, width));
-        if finding.ok == Some(false) && !finding.todo.is_empty() {
-            rows.extend(Flow::plain(&format!("    {}", finding.todo), width, Ink::Dim));
+    }
+    let silent = named(&|f| f.ok == Some(false));
+    let keyless = named(&|f| f.ok.is_none());
+    for (sign, words, names) in [(glyphs.fail, "no server answers for", silent), (glyphs.dot, "no key for", keyless)] {
+        if !names.is_empty() {
+            rows.extend(Flow::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
         }
     }
     rows.push(Line::new());
+    rows.push(Line::of(Ink::Heading, "To ask a real model"));
+    for words in [
+        "Start with OPENAI_API_KEY=… (or another profile's key) in the environment,",
+        "or with OPENAI_BASE_URL=http://localhost:PORT/v1 for a server of your own,",
+        "or write a profile into config.toml (pleach config path says where).",
+    ] {
+        rows.extend(Flow::plain(words, width, Ink::Text));
+    }
     rows
 }
 

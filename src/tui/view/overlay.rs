@@ -5,9 +5,9 @@ use super::cache::{Cache, Of};
 use super::{Look, context, paint};
 use crate::domain::hash::Hash;
 use crate::domain::mark::MarkKind;
-use crate::domain::plan::{Form, Item, Row, Verdict};
+use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
 use crate::tui::model::Action;
-use crate::tui::model::overlay::{Content, Entry, Overlay};
+use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
 use crate::tui::model::plan::Solved;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -29,7 +29,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     if body.width >= 100 {
         let left = body.width * 55 / 100;
-        (Rect { width: left, ..body }, Rect { x: body.x + left + 1, width: body.width - left - 1, ..body })
+        (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body })
     } else {
         let top = (body.height * 3 / 5).max(body.height.min(3));
         (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
@@ -56,6 +56,10 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
+        for row in detail.rows() {
+            let edge = Rect { x: detail.x.saturating_sub(2), width: 1, ..row };
+            paint::line(look.theme, &Line::of(Ink::Border, look.theme.glyphs.pipe.trim_end()), edge, buf);
+        }
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), detail, buf);
     }
 }
@@ -173,6 +177,11 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                     message(look, item, place, buf);
                 }
             }
+            Entry::Past(row, turn) => {
+                if let Some(turn) = rows.get(row).and_then(|row| overlay.past_of(row).get(turn)) {
+                    past(look, turn, place, buf);
+                }
+            }
         }
         if at == overlay.cursor {
             paint::select(look.theme, place, buf);
@@ -205,7 +214,7 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         Verdict::Out { .. } => Ink::Excluded,
         Verdict::Suggested => Ink::Dim,
     };
-    let fold = match (row.items.len() > 1, overlay.opened.contains(&row.atom.key())) {
+    let fold = match (row.items.len() > 1 || row.kind == RowKind::Range, overlay.opened.contains(&row.atom.key())) {
         (false, _) => " ",
         (true, false) => glyphs.folded,
         (true, true) => glyphs.opened,
@@ -219,7 +228,10 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     let why = row.reason.name().replace('_', " ");
     let why_room = if room > 48 { text::width(&why) + 2 } else { 0 };
-    label.push(ink, &text::fit(&row.title, room - why_room, glyphs.ellipsis));
+    let blank = row.title.is_empty() && row.included();
+    let title = if blank { "(nothing is typed yet)" } else { row.title.as_str() };
+    let title_ink = if blank { Ink::Dim } else { ink };
+    label.push(title_ink, &text::fit(title, room - why_room, glyphs.ellipsis));
     let mut right = Line::new();
     if why_room > 0 {
         right.push(Ink::Dim, &format!("{why}  "));
@@ -236,6 +248,14 @@ fn message(look: &Look<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + form.len() + 3);
     label.push(ink, &text::fit(&item.title, room, look.theme.glyphs.ellipsis));
     label.push(Ink::Warn, &format!(" {form}"));
+    paint::pair(look.theme, &label, &value, area, buf);
+}
+
+fn past(look: &Look<'_>, turn: &Past, area: Rect, buf: &mut Buffer) {
+    let value = Line::of(Ink::Excluded, &format!("~{}", text::number(turn.tokens)));
+    let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+    label.push(Ink::Excluded, &text::fit(&turn.title, room, look.theme.glyphs.ellipsis));
     paint::pair(look.theme, &label, &value, area, buf);
 }
 

@@ -1,7 +1,11 @@
 //! What the integration tests share.
 
+pub(crate) mod binary;
+pub(crate) mod chatgpt;
+pub(crate) mod foreign;
 #[cfg(unix)]
 pub(crate) mod lexer;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod server;
+pub(crate) mod talk;

@@ -265,15 +265,8 @@ impl Pty {
         let child = pair.slave.spawn_command(command).unwrap();
         let pid = Pid::from_raw(i32::try_from(child.process_id().unwrap()).unwrap()).unwrap();
         let parser = vt100::Parser::new(cells(start.size.1), cells(start.size.0), 0);
-        let state = State {
-            parser,
-            raw: Vec::new(),
-            lexed: 0,
-            ledger: Ledger::default(),
-            frames: 0,
-            eof: false,
-            stop: false,
-        };
+        let state =
+            State { parser, raw: Vec::new(), lexed: 0, ledger: Ledger::default(), frames: 0, eof: false, stop: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let pen: Pen = Arc::new(Mutex::new(Some(pair.master.take_writer().unwrap())));
         let reader = pair.master.try_clone_reader().unwrap();

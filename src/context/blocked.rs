@@ -1,0 +1,41 @@
+//! A call whose required parts do not fit: what they are and the ways out.
+//! Not for: finding out that they do not (`admit`).
+
+use super::explain;
+use super::forms::{Marks, cost_of, turn_cost};
+use super::window::OPEN_OLDER;
+use crate::domain::input::{MESSAGE_FRAMING, PlanInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::plan::{Blocked, Choice, Form, Reason};
+
+/// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
+pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
+    let mut choices = vec![Choice::LargerBudget { at_least: needed }, Choice::OtherModel];
+    let pinned = pinned(input, marks);
+    if !pinned.is_empty() {
+        let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));
+        choices.push(Choice::Unpin { atoms: pinned.into_iter().map(|(atom, _)| atom).collect(), frees });
+    }
+    let shorter = turn_cost(&input.open, Form::Cut(OPEN_OLDER), marks);
+    let now = cost_of(&input.open, open);
+    if shorter < now {
+        choices.push(Choice::ShortenBodies { frees: now - shorter });
+    }
+    if input.tools_tokens > 0 {
+        choices.push(Choice::FewerTools { frees: input.tools_tokens });
+    }
+    choices.push(Choice::ShorterMessage { by: needed.saturating_sub(input.budget.prompt) });
+    let rows = explain::required_rows(input, marks, open);
+    Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })
+}
+
+/// What a person's marks require, and what each takes.
+fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
+    let turns = input.turns.iter().filter_map(|turn| {
+        let mark = marks.turn(turn).filter(|mark| matches!(mark.kind, MarkKind::Sticky | MarkKind::IncludeOnce))?;
+        turn.card.map(|(_, tokens)| (mark.target, tokens.saturating_add(MESSAGE_FRAMING)))
+    });
+    let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
+    let notes = required.filter_map(|block| block.atom.map(|atom| (atom, block.tokens)));
+    turns.chain(notes).collect()
+}

@@ -1,0 +1,169 @@
+//! How each message of a turn is sent under a person's marks and the ladder of tool results, and what that costs.
+//! Not for: how far down the ladder to go (`window`, `admit`).
+
+use super::window::CLOSED_RESULT;
+use crate::domain::hash::Hash;
+use crate::domain::input::{Bar, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, TurnInput};
+use crate::domain::mark::{Atom, Mark, MarkKind};
+use crate::domain::message::Role;
+use crate::domain::plan::Form;
+use std::collections::HashMap;
+
+/// The marks by what they are on.
+pub(super) struct Marks<'a> {
+    by_turn: HashMap<Hash, Vec<&'a Mark>>,
+    by_message: HashMap<Hash, &'a Mark>,
+}
+
+impl<'a> Marks<'a> {
+    pub(super) fn new(marks: &'a [Mark]) -> Self {
+        let mut by_turn: HashMap<Hash, Vec<&Mark>> = HashMap::new();
+        let mut by_message = HashMap::new();
+        for mark in marks {
+            match mark.target {
+                Atom::Turn { user, .. } => by_turn.entry(user).or_default().push(mark),
+                Atom::Preamble { first } => by_turn.entry(first).or_default().push(mark),
+                Atom::Message { node } => drop(by_message.insert(node, mark)),
+                Atom::Episode { call, .. } => drop(by_message.insert(call, mark)),
+                Atom::Section { .. } | Atom::Range { .. } => {}
+            }
+        }
+        Self { by_turn, by_message }
+    }
+
+    /// The mark on a turn: its first message must be the mark's, its tip one of the turn's messages (two answers to one
+    /// question are two turns). Without one, a pin on one of its messages holds the whole turn. A turn with nothing to send
+    /// cannot be pinned.
+    pub(super) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
+        let first = turn.messages.first()?.key;
+        let here = |mark: &&Mark| match mark.target {
+            Atom::Turn { tip, .. } => turn.messages.iter().any(|message| message.key == tip),
+            _ => true,
+        };
+        let own = self.by_turn.get(&first).and_then(|marks| marks.iter().rev().copied().find(here));
+        let sends = |mark: &&Mark| mark.kind.excludes() || turn.messages.iter().any(|message| message.bar.is_none());
+        own.filter(sends).or_else(|| self.holder(turn))
+    }
+
+    fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
+        if self.by_message.is_empty() {
+            return None;
+        }
+        let marks = turn.messages.iter().filter(|m| m.bar.is_none()).filter_map(|m| self.message(m.key));
+        marks.filter(|mark| !mark.kind.excludes()).max_by_key(|mark| match mark.kind {
+            MarkKind::Sticky => u32::MAX,
+            MarkKind::IncludeOnce => u32::MAX - 1,
+            MarkKind::Leased { turns } => turns.min(u32::MAX - 2),
+            MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
+        })
+    }
+
+    /// The mark on one message.
+    pub(super) fn message(&self, key: Hash) -> Option<&'a Mark> {
+        self.by_message.get(&key).copied()
+    }
+
+    /// Whether a person wants a message that would not be sent by itself. A lease that has run out wants nothing.
+    pub(super) fn brings(&self, key: Hash) -> bool {
+        self.message(key).is_some_and(|mark| match mark.kind {
+            MarkKind::Sticky | MarkKind::IncludeOnce => true,
+            MarkKind::Leased { turns } => turns > 0,
+            MarkKind::Exclude | MarkKind::ExcludeOnce => false,
+        })
+    }
+
+    /// Whether a person took out this message of a turn.
+    pub(super) fn takes_out(&self, key: Hash) -> bool {
+        self.message(key).is_some_and(|mark| mark.kind.excludes())
+    }
+}
+
+/// The calling message that results belong to.
+#[derive(Clone, Copy, Default)]
+struct Caller {
+    /// It carries its calls, so its results must go.
+    keeps: bool,
+    /// Its whole episode was taken out.
+    out: bool,
+}
+
+/// How each message of a turn is sent when its tool results are in `tools` (`Full`, `Cut` or `Elided`).
+pub(super) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
+    let mut caller = Caller::default();
+    let each = turn.messages.iter().map(|message| {
+        let form = if message.bar.is_some() { brought(message, marks) } else { form_of(message, tools, marks, caller) };
+        if message.bar.is_none() && message.role != Role::Tool {
+            let episode = marks.message(message.key).is_some_and(|mark| matches!(mark.target, Atom::Episode { .. }));
+            caller = Caller { keeps: form != Form::Elided, out: episode && marks.takes_out(message.key) };
+        }
+        form
+    });
+    each.collect()
+}
+
+/// A message that stays out unless a person wants it. Calls are not made again: their results are not beside them.
+fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
+    let may = matches!(message.bar, Some(Bar::Hidden | Bar::Foreign)) && marks.brings(message.key);
+    let result = message.role == Role::Tool && !message.orphan;
+    match (message.calls, message.elided) {
+        _ if !may || result => Form::Out,
+        (0, _) => message.whole,
+        (_, Some(_)) => Form::Elided,
+        (_, None) => Form::Out,
+    }
+}
+
+fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Caller) -> Form {
+    let excluded = marks.takes_out(message.key);
+    let result = message.role == Role::Tool && !message.orphan;
+    match tools {
+        _ if message.role == Role::System && excluded => Form::Out,
+        Form::Elided if result && !caller.keeps => Form::Gone,
+        _ if excluded || (result && caller.out) => Form::Placeholder,
+        Form::Elided if message.elided.is_some() => Form::Elided,
+        Form::Elided if result => cut_to(message, CLOSED_RESULT),
+        Form::Cut(limit) if result => cut_to(message, limit),
+        _ => message.whole,
+    }
+}
+
+/// A cut that saves nothing is not made: the note in it takes tokens too.
+fn cut_to(message: &MessageInput, limit: u32) -> Form {
+    let saves = message.cuts.iter().any(|(at, tokens)| *at == limit && *tokens < message.tokens);
+    if saves { Form::Cut(limit) } else { message.whole }
+}
+
+/// Tokens of a message's content in a form.
+pub(super) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
+    match form {
+        Form::Full | Form::NoState | Form::Card => message.tokens,
+        Form::Cut(limit) => {
+            message.cuts.iter().find(|(at, _)| *at == limit).map_or(message.tokens, |(_, tokens)| *tokens)
+        }
+        Form::Elided => message.elided.unwrap_or(message.tokens),
+        Form::Placeholder => message.placeholder,
+        Form::Gone | Form::Out => 0,
+    }
+}
+
+/// Tokens with framing.
+pub(super) fn cost_in(message: &MessageInput, form: Form) -> u32 {
+    let framing = match form {
+        Form::Gone | Form::Out => return 0,
+        Form::Elided => MESSAGE_FRAMING,
+        Form::Full | Form::NoState | Form::Card | Form::Cut(_) | Form::Placeholder => {
+            MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls)
+        }
+    };
+    tokens_in(message, form).saturating_add(framing)
+}
+
+/// Tokens of a whole turn, with framing, its messages in these forms.
+pub(super) fn cost_of(turn: &TurnInput, forms: &[Form]) -> u32 {
+    turn.messages.iter().zip(forms).fold(0_u32, |sum, (message, form)| sum.saturating_add(cost_in(message, *form)))
+}
+
+/// The same, its tool results in `tools`.
+pub(super) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> u32 {
+    cost_of(turn, &turn_forms(turn, tools, marks))
+}

@@ -1,0 +1,239 @@
+//! The rows of what stays out: each with the reason, and what would bring it in at what price.
+//! Not for: deciding anything (`admit`) or rows that go (`explain`).
+
+use super::admit::{Admitted, Coming, Place};
+use super::explain::{bare, block_row, items};
+use super::forms::{cost_in, turn_cost};
+use crate::domain::hash::Hash;
+use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, Sleeper, TurnInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::Role;
+use crate::domain::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
+
+/// Excluded turns listed one by one before the older ones share a row.
+const LISTED: usize = 100;
+/// Tokens that a card's label and delimiters take, and the name before each message in it; for cards not made yet.
+const CARD: u32 = 64;
+const SPEAKER: u32 = 4;
+
+/// Rows that stay out, newest first.
+pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
+    let input = admitted.input;
+    let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
+    let notes = input.blocks.iter().zip(&admitted.leases);
+    rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
+    rows.extend(barred(admitted, &input.open, None));
+    let mut listed = 0_usize;
+    let mut pile: Option<Row> = None;
+    for index in (0..input.turns.len()).rev() {
+        pile_gaps(input, index + 1, &mut pile, &mut rows);
+        let messages = barred(admitted, &input.turns[index], Some(index));
+        let row = out_row(admitted, index);
+        if row.is_none() || !messages.is_empty() {
+            rows.extend(pile.take());
+        }
+        rows.extend(messages);
+        let Some(row) = row else { continue };
+        listed += 1;
+        if listed > LISTED && row.pin.is_none() && matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. }) {
+            add(row, &mut pile, &mut rows);
+        } else {
+            rows.extend(pile.take());
+            rows.push(row);
+        }
+    }
+    pile_gaps(input, 0, &mut pile, &mut rows);
+    rows.extend(pile);
+    rows
+}
+
+fn pile_gaps(input: &PlanInput, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+    for gap in input.gaps.iter().filter(|gap| gap.before == before) {
+        add(gap_row(gap), pile, rows);
+    }
+}
+
+/// Puts an older row onto the pile where it has the same reason; else the pile is done and a new one begins.
+fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+    *pile = Some(match pile.take() {
+        Some(newer) if newer.reason == older.reason => piled(&newer, &older),
+        done => {
+            rows.extend(done);
+            older
+        }
+    });
+}
+
+/// Two neighbouring rows as one range.
+fn piled(newer: &Row, older: &Row) -> Row {
+    range(
+        (ends(older).0, ends(newer).1),
+        older.turns + newer.turns,
+        older.tokens.saturating_add(newer.tokens),
+        older.source.turn,
+        newer.reason.clone(),
+    )
+}
+
+fn gap_row(gap: &Gap) -> Row {
+    range(gap.range, gap.turns, gap.tokens, Some(gap.from), Reason::OutsideWindow)
+}
+
+fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>, reason: Reason) -> Row {
+    let remedy = Remedy {
+        action: "open".into(),
+        does: "lists these turns, each of which can be included".into(),
+        pushes_out: 0,
+        pushes_turns: 0,
+    };
+    Row {
+        atom: Atom::Range { first, last },
+        kind: RowKind::Range,
+        verdict: Verdict::Out { needed: tokens, remedy: Some(remedy) },
+        reason,
+        tokens,
+        title: format!("{turns} older turns"),
+        source: Source { turn: from, ..Source::default() },
+        pin: None,
+        items: Vec::new(),
+        turns,
+        text: None,
+    }
+}
+
+fn ends(row: &Row) -> (Hash, Hash) {
+    match row.atom {
+        Atom::Turn { user, tip } => (user, tip),
+        Atom::Range { first, last } => (first, last),
+        Atom::Preamble { first } => (first, row.items.last().map_or(first, |item| item.key)),
+        Atom::Episode { call, tip } => (call, tip),
+        Atom::Message { node } => (node, node),
+        Atom::Section { text } => (text, text),
+    }
+}
+
+fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
+    let turn = &admitted.input.turns[index];
+    let sent = || turn.messages.iter().filter(|message| message.bar.is_none());
+    sent().next()?;
+    let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
+    let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+    let full = turn_cost(turn, Form::Full, &admitted.marks);
+    let card = |inside: u32| Coming::card(index, card_tokens(turn).saturating_add(MESSAGE_FRAMING), inside);
+    let include = ("include-once", "includes it in this call");
+    let pin = ("pin", "pins it for good");
+    let (reason, (action, does), coming) = match admitted.places[index] {
+        Place::Window | Place::Card(_) => return None,
+        Place::Excluded { once } => {
+            let back = Coming::back(index, full);
+            let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
+            let returns = index >= admitted.window.start && admitted.price(back).lands;
+            let (remedy, coming) = if returns { (undo, back) } else { (include, card(full)) };
+            (Reason::UserExcluded { once }, remedy, coming)
+        }
+        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
+        Place::Outside => (outside(admitted, index, tokens, mark), include, card(0)),
+    };
+    let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
+    let mut listed = items(&turn.messages, &whole);
+    listed.iter_mut().for_each(|item| item.form = Form::Out);
+    let verdict = out(admitted, coming, action, does);
+    Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
+}
+
+/// A verdict whose remedy names its price.
+fn out(admitted: &Admitted<'_>, coming: Coming, action: &str, does: &str) -> Verdict {
+    let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
+    let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
+    Verdict::Out { needed: coming.tokens(admitted.window.start).saturating_sub(admitted.free()), remedy: Some(remedy) }
+}
+
+/// Tokens of a turn's card: known for marked turns, else at most about so many. Tool results are not in it.
+fn card_tokens(turn: &TurnInput) -> u32 {
+    let told = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
+    let said = told.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
+    turn.card.map_or_else(|| said.fold(CARD, u32::saturating_add), |(_, tokens)| tokens)
+}
+
+fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
+    if capped {
+        Reason::LeaseCap { cap: admitted.input.policy.leased_cap_tokens }
+    } else {
+        Reason::Budget { free: admitted.free() }
+    }
+}
+
+fn outside(admitted: &Admitted<'_>, index: usize, tokens: u32, mark: Option<MarkKind>) -> Reason {
+    if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
+        Reason::TtlExpired
+    } else if tokens > admitted.input.budget.prompt {
+        Reason::TooLarge
+    } else if index >= admitted.window.floor && tokens > admitted.free() {
+        Reason::Budget { free: admitted.free() }
+    } else {
+        Reason::OutsideWindow
+    }
+}
+
+/// A leased text for which there was no room.
+fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
+    let Place::NoLease { capped } = place else { return None };
+    let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");
+    Some(Row { verdict, reason: no_lease(admitted, capped), ..block_row(admitted.input, block) })
+}
+
+/// Messages that do not go by themselves, each in a row of its own. In the window (and in the open turn) a person can
+/// bring some of them in; where their turn is out, nothing can.
+fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
+    let stands = index.is_none_or(|index| admitted.places[index] == Place::Window);
+    let row = |message: &MessageInput| -> Option<Row> {
+        let (reason, may) = match message.bar? {
+            Bar::Hidden => (Reason::Hidden, true),
+            Bar::Foreign => (Reason::ForeignInstructions, true),
+            Bar::Removed => (Reason::Removed, false),
+            Bar::Empty => return None,
+        };
+        if may && stands && admitted.marks.brings(message.key) {
+            return None;
+        }
+        let verdict = if may && stands {
+            let form = if message.calls > 0 { Form::Elided } else { message.whole };
+            let cost = cost_in(message, form);
+            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::back(index, cost));
+            out(admitted, coming, "include-once", "sends it with this call")
+        } else {
+            Verdict::Out { needed: 0, remedy: None }
+        };
+        Some(Row {
+            atom: Atom::Message { node: message.key },
+            kind: RowKind::Message,
+            verdict,
+            reason,
+            tokens: message.tokens,
+            title: message.title.clone(),
+            source: turn.source.clone(),
+            pin: admitted.marks.message(message.key).map(|mark| mark.kind),
+            items: Vec::new(),
+            turns: 0,
+            text: None,
+        })
+    };
+    turn.messages.iter().filter_map(row).collect()
+}
+
+fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
+    let coming = Coming::apart(sleeper.tokens.saturating_add(CARD));
+    Row {
+        atom: sleeper.mark.target,
+        kind: RowKind::Turn,
+        verdict: out(admitted, coming, "include-once", "carries it along in this call as quoted text"),
+        reason: Reason::OffPath,
+        tokens: sleeper.tokens,
+        title: sleeper.title.clone(),
+        source: sleeper.source.clone(),
+        pin: Some(sleeper.mark.kind),
+        items: Vec::new(),
+        turns: 1,
+        text: None,
+    }
+}

@@ -1,0 +1,140 @@
+//! What a plan warns of, and a call that cannot be planned with the ways out of it.
+//! Not for: plans themselves (`plan`).
+
+use super::mark::Atom;
+use super::plan::{Basis, Budget, Row};
+use serde::{Deserialize, Serialize};
+
+/// Something to know about a plan that stops nobody.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "warning", rename_all = "snake_case")]
+pub enum Warning {
+    /// The model's window is not known; a value was assumed.
+    WindowAssumed {
+        /// The value.
+        tokens: u32,
+    },
+    /// Tool results were shortened to make room.
+    ToolsShortened {
+        /// How many.
+        count: u32,
+    },
+    /// Marks sleep because their messages are not on the path.
+    MarksAsleep {
+        /// How many.
+        count: u32,
+    },
+    /// Invisible characters are among what is sent.
+    HiddenCharacters {
+        /// How many.
+        count: u32,
+    },
+    /// Parts that the model cannot take are sent as a line of text.
+    PartsAsText {
+        /// How many.
+        count: u32,
+    },
+    /// The last answer brought no state block; the old state is sent.
+    StateMissing,
+    /// A tool result was missing and is sent as `[cancelled]`.
+    ResultsMade {
+        /// How many.
+        count: u32,
+    },
+}
+
+impl Warning {
+    /// The sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::WindowAssumed { tokens } => {
+                format!("The model's context window is not known; {tokens} tokens are assumed.")
+            }
+            Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
+            Self::MarksAsleep { count } => {
+                format!("{count} marks sleep: their messages are not on this branch's path.")
+            }
+            Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
+            Self::PartsAsText { count } => format!("{count} parts the model cannot take are sent as a line of text."),
+            Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
+            Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
+        }
+    }
+}
+
+/// A way out of [`Blocked`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "choice", rename_all = "snake_case")]
+pub enum Choice {
+    /// Raise the cap.
+    LargerBudget {
+        /// To at least this many tokens of prompt budget.
+        at_least: u32,
+    },
+    /// Ask a model with a larger window.
+    OtherModel,
+    /// Take these pins off, or lease them.
+    Unpin {
+        /// Which.
+        atoms: Vec<Atom>,
+        /// Tokens that frees.
+        frees: u32,
+    },
+    /// Send these tool results shortened.
+    ShortenBodies {
+        /// Tokens that frees.
+        frees: u32,
+    },
+    /// Offer fewer tools.
+    FewerTools {
+        /// Tokens that frees.
+        frees: u32,
+    },
+    /// Say it shorter, or in several messages.
+    ShorterMessage {
+        /// By so many tokens.
+        by: u32,
+    },
+}
+
+impl Choice {
+    /// The sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
+            Self::OtherModel => "choose a model with a larger context window".into(),
+            Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens)", atoms.len()),
+            Self::ShortenBodies { frees } => format!("send the tool results shortened (frees {frees} tokens)"),
+            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens)"),
+            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens"),
+        }
+    }
+}
+
+/// What must go does not fit. Nothing was cut and nothing was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Blocked {
+    /// What it was solved from.
+    pub basis: Basis,
+    /// Tokens that what must go takes.
+    pub needed: u32,
+    /// The prompt budget.
+    pub budget: Budget,
+    /// Ways out.
+    pub choices: Vec<Choice>,
+    /// What must go.
+    pub rows: Vec<Row>,
+}
+
+impl Blocked {
+    /// The sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!(
+            "What must go into this call takes {} tokens and the prompt budget is {}; nothing was sent and nothing was cut.",
+            self.needed, self.budget.prompt
+        )
+    }
+}

@@ -1,0 +1,169 @@
+//! Why an item is in a plan or out of it, in one sentence each, and what would bring it in.
+//! Not for: finding the reason (`context`).
+
+use serde::{Deserialize, Serialize};
+
+/// Why an item is in or out. Each has one English sentence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Reason {
+    /// In: the program's instructions.
+    Instructions,
+    /// In: the person's own text from configuration or branch.
+    Configured,
+    /// In: guidelines for reading history and keeping state.
+    Guideline,
+    /// In: the newest state on this path.
+    CurrentState,
+    /// In: the message now asked, or the turn that is open.
+    Open,
+    /// In: pinned by the person.
+    Sticky,
+    /// In: leased.
+    Leased {
+        /// Turns left.
+        left: u32,
+    },
+    /// In: within the window.
+    Recent,
+    /// In: the person asked for it for this call.
+    IncludedOnce,
+    /// In: replied to.
+    Replied,
+    /// In: asks the model to go on where its answer was cut.
+    GoOn,
+    /// In, brought back: had been further away.
+    Reinjected,
+    /// Out: no room.
+    Budget {
+        /// Tokens that were free for it.
+        free: u32,
+    },
+    /// Out: before the window's start.
+    OutsideWindow,
+    /// Out: the person took it out.
+    UserExcluded {
+        /// For this call only.
+        once: bool,
+    },
+    /// Out: its lease ended.
+    TtlExpired,
+    /// Out: the leases together are over their cap.
+    LeaseCap {
+        /// The cap in tokens.
+        cap: u32,
+    },
+    /// Out: not on this branch's path.
+    OffPath,
+    /// Out: hidden where it was imported from.
+    Hidden,
+    /// Out: instructions that came with an import.
+    ForeignInstructions,
+    /// Out: the model cannot take it.
+    ModelCannot,
+    /// Out: removed.
+    Removed,
+    /// Out: another row already says it.
+    Duplicate,
+    /// Out: the mode gathers nothing by itself.
+    ModeOff,
+    /// Out: bigger than the whole budget.
+    TooLarge,
+}
+
+impl Reason {
+    /// The sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Instructions => "Instructions that go with every call.".into(),
+            Self::Configured => "You configured this text.".into(),
+            Self::Guideline => "Says how history is to be read and the state block kept.".into(),
+            Self::CurrentState => "The newest state block on this branch's path.".into(),
+            Self::Open => "The turn that is being asked; it always goes.".into(),
+            Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
+            Self::Leased { left } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
+            Self::Recent => "Recent: inside the window.".into(),
+            Self::IncludedOnce => "You included it for this call.".into(),
+            Self::Replied => "Your message replies to it.".into(),
+            Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
+            Self::Reinjected => "Brought back from outside the window.".into(),
+            Self::Budget { free } => format!("No room: {free} tokens were free for it."),
+            Self::OutsideWindow => "Older than the window reaches.".into(),
+            Self::UserExcluded { once: false } => "You excluded it.".into(),
+            Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
+            Self::TtlExpired => "Its lease ended.".into(),
+            Self::LeaseCap { cap } => format!("Leased pins together are over their cap of {cap} tokens."),
+            Self::OffPath => "Marked, but not on this branch's path: the mark sleeps.".into(),
+            Self::Hidden => "Hidden in the export that it came from.".into(),
+            Self::ForeignInstructions => "Instructions from an import are off unless you include them.".into(),
+            Self::ModelCannot => "The model cannot take this kind of content.".into(),
+            Self::Removed => "Removed: only its place is left.".into(),
+            Self::Duplicate => "Already in the request in another row.".into(),
+            Self::ModeOff => "The context mode is Off.".into(),
+            Self::TooLarge => "Larger than the whole prompt budget.".into(),
+        }
+    }
+
+    /// Its word in JSON.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Configured => "configured",
+            Self::Guideline => "guideline",
+            Self::CurrentState => "current_state",
+            Self::Open => "open",
+            Self::Sticky => "sticky",
+            Self::Leased { .. } => "leased",
+            Self::Recent => "recent",
+            Self::IncludedOnce => "included_once",
+            Self::Replied => "replied",
+            Self::GoOn => "go_on",
+            Self::Reinjected => "reinjected",
+            Self::Budget { .. } => "budget",
+            Self::OutsideWindow => "outside_window",
+            Self::UserExcluded { .. } => "user_excluded",
+            Self::TtlExpired => "ttl_expired",
+            Self::LeaseCap { .. } => "lease_cap",
+            Self::OffPath => "off_path",
+            Self::Hidden => "hidden",
+            Self::ForeignInstructions => "foreign_instructions",
+            Self::ModelCannot => "model_cannot",
+            Self::Removed => "removed",
+            Self::Duplicate => "duplicate",
+            Self::ModeOff => "mode_off",
+            Self::TooLarge => "too_large",
+        }
+    }
+}
+
+fn turns_word(n: u32) -> &'static str {
+    if n == 1 { "turn" } else { "turns" }
+}
+
+/// What would bring an excluded item in, and at what price.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Remedy {
+    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up` …); the screen shows its key.
+    pub action: String,
+    /// What it does, as the end of a sentence: "takes the exclusion back".
+    pub does: String,
+    /// Tokens that would have to leave first.
+    pub pushes_out: u32,
+    /// How many of the oldest turns in the window that would take.
+    pub pushes_turns: u32,
+}
+
+impl Remedy {
+    /// The sentence, with the key named by the caller.
+    #[must_use]
+    pub fn sentence(&self, key: &str) -> String {
+        let price = match (self.pushes_out, self.pushes_turns) {
+            (0, _) => "; nothing has to leave for it".to_owned(),
+            (tokens, 0) => format!("; {tokens} tokens too many, so the budget must grow too"),
+            (tokens, turns) => format!("; pushes out the {turns} oldest {} ({tokens} tokens)", turns_word(turns)),
+        };
+        format!("{key} {}{price}", self.does)
+    }
+}

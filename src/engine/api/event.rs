@@ -1,0 +1,127 @@
+//! What the engine tells by itself, and the door through which requests go in.
+//! Not for: answers' contents (`view`).
+//!
+//! The order of a turn: `TurnOpened`, then its run's card, `Stream` and what its rounds bring, then `Nodes` and `Branch`
+//! with what is kept, then the run's last card, then `TurnClosed`. Nothing of that turn comes after `TurnClosed`.
+
+use super::request::{Draft, Request, Ticket};
+use super::view::{Answer, Planned, Settings};
+use crate::domain::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::message::NodeHead;
+use crate::domain::run::RunCard;
+use crate::domain::tokens::Certainty;
+use crate::domain::trace::ToolTrace;
+use std::sync::Arc;
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A request's answer.
+    Answer {
+        /// Whose.
+        ticket: Ticket,
+        /// What it came to.
+        result: Result<Answer, Failure>,
+    },
+    /// A plan was solved (for whatever reason: typing, an act, a round of tools).
+    Planned {
+        /// For which branch.
+        branch: BranchId,
+        /// Which generation asked; the newest one when nobody did.
+        generation: u64,
+        /// The plan.
+        planned: Planned,
+    },
+    /// Nodes came or changed (an answer was committed, a message removed, another window wrote).
+    Nodes {
+        /// In which session.
+        session: SessionId,
+        /// Their heads, parents first.
+        heads: Vec<NodeHead>,
+    },
+    /// A branch came or changed.
+    Branch(Box<Branch>),
+    /// The session's card changed.
+    Card(SessionCard),
+    /// A call began, moved on or ended.
+    Run(Box<RunCard>),
+    /// A turn opened on a branch: its user message is not a node yet.
+    TurnOpened {
+        /// On which branch.
+        branch: BranchId,
+        /// The message (empty for regenerate and continue).
+        text: Arc<str>,
+        /// The node after which the answer will stand.
+        after: Option<NodeId>,
+    },
+    /// Words came.
+    Stream {
+        /// On which branch.
+        branch: BranchId,
+        /// From which run.
+        run: RunId,
+        /// New words of the answer (state block included; the screen hides it).
+        text: String,
+        /// New words thought aloud.
+        reasoning: String,
+        /// Tokens of the answer so far.
+        tokens: u32,
+        /// How sure that number is.
+        certainty: Certainty,
+        /// Cost so far in millionths of a dollar, where prices are known.
+        cost_micro: Option<u64>,
+    },
+    /// Before the first word: a failed attempt will be followed by another at `until_ms` from now.
+    Retrying {
+        /// On which branch.
+        branch: BranchId,
+        /// Which attempt comes next.
+        attempt: u32,
+        /// In how many milliseconds.
+        wait_ms: u64,
+        /// Why.
+        why: String,
+    },
+    /// A tool began, moved on or ended.
+    Trace(Box<ToolTrace>),
+    /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
+    TurnClosed {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft, when nothing of an answer came.
+        draft: Option<Draft>,
+        /// Why it failed, when it did.
+        failure: Option<Failure>,
+    },
+    /// The state block of a branch changed, or was missing from an answer that should have had one.
+    State {
+        /// Whose.
+        branch: BranchId,
+        /// The version that counts now.
+        version: Option<StateVersion>,
+        /// The answer should have brought one and did not.
+        missing: bool,
+    },
+    /// Which model and rules hold for a branch.
+    Settings {
+        /// Whose.
+        branch: BranchId,
+        /// They.
+        settings: Box<Settings>,
+    },
+    /// A sentence for the status line.
+    Notice(String),
+    /// The server read far fewer tokens than were sent.
+    Alarm(String),
+}
+
+/// Where events go. A bounded queue would stop the engine when the screen stalls, so receivers must keep draining.
+pub type Events = std::sync::mpsc::Receiver<Event>;
+
+/// The door.
+pub trait Door: Send {
+    /// Hands a request in. Never blocks.
+    fn send(&self, ticket: Ticket, request: Request);
+}

@@ -1,0 +1,13 @@
+//! The only door to the engine: requests in, events out. The screen and the command line both come through here.
+//! Not for: how anything is done (the rest of the room).
+//!
+//! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. What happens by
+//! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
+
+mod event;
+mod request;
+mod view;
+
+pub use event::{Door, Event, Events};
+pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
+pub use view::{Answer, Finding, Planned, SessionView, Settings};

@@ -1,0 +1,143 @@
+//! What requests come to, and what a screen is shown.
+//! Not for: what happens by itself (`event`).
+
+use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, RunId};
+use crate::domain::message::{Node, NodeHead};
+use crate::domain::mode::Mode;
+use crate::domain::model::ModelInfo;
+use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::record::{Imported, Skipped, Transcript};
+use crate::domain::run::RunCard;
+use crate::domain::trace::ToolTrace;
+use std::sync::Arc;
+
+/// What a request came to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// It is done; there is nothing more to say than this sentence (may be empty).
+    Done(String),
+    /// Sessions.
+    Sessions(Vec<SessionCard>),
+    /// The session is open.
+    Opened(Arc<SessionView>),
+    /// Contents; nodes that are gone are missing.
+    Bodies(Vec<Arc<Node>>),
+    /// The branch that was made or stood on.
+    Branch(Box<Branch>),
+    /// What was solved.
+    Planned(Planned),
+    /// The call is under way.
+    Asked {
+        /// Its run.
+        run: RunId,
+    },
+    /// A text.
+    Text(String),
+    /// Calls.
+    Runs(Vec<RunCard>),
+    /// A stored plan with the calls made from it.
+    StoredPlan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// Its calls.
+        runs: Vec<RunCard>,
+    },
+    /// A stored call, rendered again.
+    Replayed {
+        /// The call.
+        run: Box<RunCard>,
+        /// Digest of the body rendered now.
+        digest: Hash,
+        /// The body.
+        body: String,
+    },
+    /// Models by profile.
+    Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
+    /// What was found.
+    Doctor(Vec<Finding>),
+    /// What was appended.
+    Added(Box<NodeHead>),
+    /// What was imported.
+    Imported {
+        /// Session by session.
+        sessions: Vec<Imported>,
+        /// What was skipped.
+        skipped: Vec<Skipped>,
+    },
+    /// Records.
+    Transcript(Box<Transcript>),
+}
+
+/// One line of a doctor's report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What was looked at: "store", "profile openai", …
+    pub subject: String,
+    /// Whether it is well; `None` for plain facts.
+    pub ok: Option<bool>,
+    /// What was found.
+    pub text: String,
+    /// What to do, where something should be done.
+    pub todo: String,
+}
+
+/// A solved plan, or why there is none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Planned {
+    /// It can be sent.
+    Plan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// BLAKE3 of the body that would be posted.
+        request_digest: Hash,
+        /// Bytes of the body.
+        bytes: u64,
+        /// Cost of the prompt in millionths of a dollar, where prices are known.
+        prompt_cost: Option<u64>,
+        /// Tokens of the longest prefix that is the same as in the branch's previous request.
+        same_prefix: Option<u32>,
+    },
+    /// It does not fit.
+    Blocked(Arc<Blocked>),
+}
+
+/// An open session, as the screen needs it: everything light, no contents.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionView {
+    /// The session.
+    pub card: SessionCard,
+    /// All nodes, parents before children.
+    pub nodes: Vec<NodeHead>,
+    /// All branches, archived ones too.
+    pub branches: Vec<Branch>,
+    /// The branch last stood on.
+    pub current: BranchId,
+    /// All calls, oldest first.
+    pub runs: Vec<RunCard>,
+    /// The newest tool traces, oldest first (at most 500).
+    pub traces: Vec<ToolTrace>,
+    /// Whether the workspace folder is trusted, and which it is.
+    pub workspace: (String, bool),
+    /// What recovery found at opening ("1 answer was interrupted; …"), empty when nothing.
+    pub recovered: Vec<String>,
+}
+
+/// Which model a branch asks at present, and by what rules.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Profile.
+    pub profile: String,
+    /// Model.
+    pub model: ModelInfo,
+    /// Mode.
+    pub mode: Mode,
+    /// Policy.
+    pub policy: String,
+    /// Layout.
+    pub layout: String,
+    /// Whether it can be called now; else why not and what to do.
+    pub ready: Result<(), Failure>,
+}

@@ -1,0 +1,309 @@
+//! The command line's contract, on the real binary: commands, shapes, exit codes, and that a dry run is what is sent.
+
+use crate::support::binary::{Home, Said};
+use crate::support::server::{Server, end, send, stream, words};
+use serde_json::Value;
+
+fn server() -> Server {
+    Server::start(vec![vec![
+        stream(),
+        words("An answer"),
+        words(" in two pieces."),
+        send("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":21,\"completion_tokens\":6}}\n\n"),
+        end(),
+    ]])
+}
+
+fn str<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_else(|| panic!("{field} in {value}"))
+}
+
+/// Solves, asks in the same state, and compares all that should be one.
+fn ask_as_planned(home: &Home, server: &Server, flags: &[&str], text: &str) -> Value {
+    let with =
+        |command: &[&str]| -> Vec<String> { [command, flags].concat().iter().map(|s| (*s).to_owned()).collect() };
+    let args = |list: &[String]| list.iter().map(|s| s.as_str().to_owned()).collect::<Vec<_>>();
+    let call = |command: &[&str]| {
+        let list = args(&with(command));
+        home.ok(&list.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let plan: Value = serde_json::from_str(&call(&["plan", text, "--json"])).unwrap();
+    let body = call(&["plan", text, "--request"]);
+    let before = server.requests().len();
+    let answer: Value = serde_json::from_str(&call(&["ask", text, "--json"])).unwrap();
+    let requests = server.requests();
+    assert_eq!(requests.len(), before + 1, "one POST for one ask");
+    let received = &requests[before].body;
+    assert_eq!(String::from_utf8_lossy(received), body, "the server received exactly what the dry run printed");
+    let digest = blake3::hash(received).to_hex().to_string();
+    assert_eq!(str(&plan, "request_digest"), digest);
+    assert_eq!(str(&answer, "request_digest"), digest);
+    assert_eq!(str(&answer, "plan_id"), str(&plan, "plan_id"));
+    assert_eq!(answer["est_total"], plan["est_total"]);
+    let replayed: Value =
+        serde_json::from_str(&home.ok(&["replay", str(&answer, "run_id"), "--dry-run", "--json"])).unwrap();
+    assert_eq!((str(&replayed, "request_digest"), &replayed["same"]), (digest.as_str(), &Value::Bool(true)));
+    let sum: u64 = plan["sections"].as_array().unwrap().iter().map(|section| section["tokens"].as_u64().unwrap()).sum();
+    let whole = sum + plan["framing"].as_u64().unwrap() + plan["tools"].as_u64().unwrap();
+    assert_eq!(plan["est_total"].as_u64(), Some(whole), "the parts are the meter");
+    assert!(plan["est_total"].as_u64() <= plan["budget"]["prompt"].as_u64());
+    answer
+}
+
+#[test]
+fn a_dry_run_is_what_the_next_ask_sends() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    let first = ask_as_planned(&home, &server, &[], "Why does login fail?");
+    assert_eq!(str(&first, "text"), "An answer in two pieces.");
+    assert_eq!(str(&first, "status"), "complete");
+    assert_eq!(first["usage"]["prompt"], 21);
+    ask_as_planned(&home, &server, &[], "And \"then\"?\n\u{1F980} 日本 \u{9b}1m é");
+    let list = home.json(&["message", "list"]);
+    let (question, answer) = (str(&list[0], "id").to_owned(), str(&list[1], "id").to_owned());
+    home.ok(&["pin", &question]);
+    ask_as_planned(&home, &server, &["--mode", "heavy"], "After a pin");
+    home.ok(&["exclude", &answer, "--message"]);
+    ask_as_planned(&home, &server, &["--policy", "window"], "After an exclusion");
+    home.ok(&["branch", "fork", "alt", "--at", &answer]);
+    ask_as_planned(&home, &server, &["--layout", "cache_friendly"], "On the fork");
+    home.ok(&["pin", "--note", "Always in metres."]);
+    home.ok(&["state", "edit", "Goal: metres."]);
+    home.ok(&["context", "window", "1"]);
+    ask_as_planned(&home, &server, &["--budget", "9000"], "With a note and a state");
+    home.ok(&["undo"]);
+    ask_as_planned(&home, &server, &["-b", "main", "--model", "gpt-4o"], "Back on main");
+}
+
+#[test]
+fn the_shapes_that_other_programs_read() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    home.ok(&["ask", "one"]);
+    home.ok(&["ask", "two"]);
+    let plans = home.json(&["plans", "list"]);
+    assert_eq!(plans.as_array().unwrap().len(), 2);
+    for field in ["run_id", "plan_id", "request_digest", "branch", "model", "status", "est_total", "usage"] {
+        assert!(!plans[0][field].is_null(), "plans list: {field} in {}", plans[0]);
+    }
+    let shown = home.json(&["plans", "show", str(&plans[0], "run_id")]);
+    assert_eq!(str(&shown, "plan_id"), str(&plans[0], "plan_id"));
+    let list = home.json(&["message", "list"]);
+    for (index, role) in ["user", "assistant", "user", "assistant"].into_iter().enumerate() {
+        let message = &list[index];
+        assert_eq!((str(message, "role"), str(message, "status")), (role, "complete"));
+        assert_eq!(message["turn"], index / 2 + 1);
+        for field in ["id", "external_id", "parent", "content", "lane"] {
+            assert!(message.get(field).is_some(), "message list: {field}");
+        }
+    }
+    assert_eq!(list[3]["parent"], list[2]["id"]);
+    let plan = home.json(&["plan", "three"]);
+    for field in [
+        "plan_id",
+        "policy",
+        "mode",
+        "layout",
+        "model",
+        "encoding",
+        "input_digest",
+        "request_digest",
+        "budget",
+        "est_total",
+        "framing",
+        "tools",
+        "sections",
+        "included",
+        "suggested",
+        "excluded",
+        "retrieval_set_ids",
+        "warnings",
+    ] {
+        assert!(plan.get(field).is_some(), "plan: {field}");
+    }
+    for field in ["context_window", "reserved_output", "safety", "prompt"] {
+        assert!(plan["budget"][field].is_u64(), "budget: {field}");
+    }
+    for field in [
+        "id",
+        "kind",
+        "section",
+        "position",
+        "fidelity",
+        "tokens",
+        "reason",
+        "pin",
+        "score",
+        "score_parts",
+        "source",
+        "title",
+    ] {
+        assert!(plan["included"][0].get(field).is_some(), "included: {field}");
+    }
+    for field in ["session", "branch", "turn", "message", "external_id", "path", "span"] {
+        assert!(plan["included"][0]["source"].get(field).is_some(), "source: {field}");
+    }
+    home.ok(&["exclude", str(&list[0], "id")]);
+    let plan = home.json(&["plan", "three"]);
+    let excluded = plan["excluded"].as_array().unwrap();
+    assert!(!excluded.is_empty());
+    for field in ["id", "kind", "tokens", "reason", "remedy", "needed_tokens", "source", "title"] {
+        assert!(excluded[0].get(field).is_some(), "excluded: {field}");
+    }
+}
+
+/// Every command prints words for people, and with `--json` one JSON value.
+#[test]
+fn every_command_speaks_to_people_and_to_programs() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    home.ok(&["session", "new", "First"]);
+    home.ok(&["ask", "hello"]);
+    home.ok(&["ask", "again"]);
+    let list = home.json(&["message", "list"]);
+    let (question, answer) = (str(&list[0], "id"), str(&list[1], "id"));
+    let run = home.json(&["plans", "list"])[0]["run_id"].as_str().unwrap().to_owned();
+    let file = home.path("in.jsonl");
+    std::fs::write(&file, "{\"id\":\"a\",\"role\":\"user\",\"content\":\"x\"}\n").unwrap();
+    let file = file.display().to_string();
+    let commands: &[&[&str]] = &[
+        &["plan", "hi"],
+        &["plan"],
+        &["plans", "list"],
+        &["plans", "show", &run],
+        &["replay", &run, "--dry-run"],
+        &["add", "user", "hand-made"],
+        &["build", "hi"],
+        &["context", "window", "3"],
+        &["context", "show", "hi"],
+        &["message", "list"],
+        &["message", "list", "--all"],
+        &["message", "show", question],
+        &["pin", question],
+        &["unpin", question],
+        &["exclude", question, "--once"],
+        &["include", question],
+        &["pin", question, "--turns", "3"],
+        &["pin", "--note", "a note"],
+        &["undo"],
+        &["redo"],
+        &["edit", question, "hello in other words"],
+        &["regenerate"],
+        &["regenerate", question],
+        &["mode"],
+        &["mode", "heavy"],
+        &["state", "show"],
+        &["state", "edit", "Goal: x"],
+        &["branch", "list"],
+        &["branch", "fork", "one", "--at", answer],
+        &["branch", "rename", "one", "two"],
+        &["branch", "archive", "two"],
+        &["branch", "archive", "two", "--back"],
+        &["session", "list"],
+        &["session", "search", "hello"],
+        &["session", "rename", "First", "Second"],
+        &["config", "path"],
+        &["config", "show"],
+        &["config", "check"],
+        &["import", &file],
+        &["session", "delete", "Second", "--yes"],
+    ];
+    for command in commands {
+        // Forks and renames cannot be done twice under one name: words first, JSON on what is left to do.
+        let said = home.run(command);
+        assert_eq!(said.code, 0, "{command:?}\n{}\n{}", said.out, said.err);
+        assert!(!said.out.trim().is_empty(), "{command:?} says something");
+        let twice = ["fork", "rename", "delete"].iter().any(|once| command.contains(once));
+        if !twice {
+            home.json(command);
+        }
+    }
+    assert!(home.ok(&["completions", "bash"]).contains("_pleach"));
+    assert!(home.ok(&["man"]).contains(".TH"));
+    assert!(home.ok(&["export", "--format", "markdown"]).contains('x'));
+    assert_eq!(home.ok(&["export"]).lines().count(), 1);
+    let models = home.run(&["models", "--profile", "offline", "--json"]);
+    assert_eq!(models.code, 0, "{}", models.err);
+    let doctor = home.json(&["doctor"]);
+    assert!(doctor.as_array().unwrap().iter().all(|finding| finding["text"].is_string()));
+    home.assert_sound();
+}
+
+#[test]
+fn sessions_and_branches_by_id_prefix_name_or_last_use() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    let one = home.json(&["session", "new", "One thing"]);
+    home.ok(&["ask", "in one"]);
+    let two = home.json(&["session", "new", "Other thing"]);
+    home.ok(&["ask", "in two"]);
+    let said = |flags: &[&str]| {
+        let list = home.json(&[flags, &["message", "list"]].concat());
+        str(&list[0], "content").to_owned()
+    };
+    let (first, second) = (str(&one, "id"), str(&two, "id"));
+    assert_eq!(said(&[]), "in two", "the last used");
+    assert_eq!(said(&["-s", "One thing"]), "in one");
+    assert_eq!(said(&["-s", first]), "in one");
+    assert_eq!(said(&["-s", second]), "in two");
+    let unique = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count() + 1;
+    assert_eq!(said(&["-s", &first[..unique]]), "in one");
+    assert_eq!(home.run(&["-s", &first[..4], "message", "list"]).code, 1, "a prefix of both");
+    assert_eq!(home.run(&["-s", "None such", "message", "list"]).code, 1);
+    home.ok(&["-s", "One thing", "branch", "fork", "side"]);
+    home.ok(&["-s", "One thing", "-b", "side", "ask", "on the side"]);
+    let count = |flags: &[&str]| home.json(&[flags, &["message", "list"]].concat()).as_array().unwrap().len();
+    assert_eq!(count(&["-s", "One thing", "-b", "main"]), 2);
+    assert_eq!(count(&["-s", "One thing", "-b", "side"]), 4);
+    let missing = home.run(&["-s", "One thing", "-b", "nowhere", "message", "list"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("nowhere"), "{}", missing.err);
+}
+
+fn failed(said: &Said, code: i32, parts: &[&str]) {
+    assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
+    assert!(said.err.starts_with("pleach: ") || code == 2, "errors are on stderr: {}", said.err);
+    for part in parts {
+        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    assert_eq!(home.run(&["ask", "hi"]).code, 0);
+    failed(&home.run(&["message", "show", "nothing"]), 1, &["no message"]);
+    failed(&home.run(&["undoo"]), 2, &["undo"]);
+    failed(&home.run(&["ask", "  "]), 2, &["empty"]);
+    failed(&home.run(&["--budget", "20", "ask", "hi"]), 3, &["budget"]);
+    failed(&home.run(&["--profile", "nope", "ask", "hi"]), 2, &["nope"]);
+    let refused = Home::asking("http://127.0.0.1:1/v1");
+    failed(&refused.run(&["ask", "hi"]), 4, &["127.0.0.1:1"]);
+    std::fs::write(home.path("not.db"), "this is no store").unwrap();
+    let path = home.path("not.db").display().to_string();
+    failed(&home.run(&["--store", &path, "ask", "hi"]), 5, &["not.db"]);
+    assert_eq!(std::fs::read_to_string(home.path("not.db")).unwrap(), "this is no store");
+}
+
+#[test]
+fn undo_and_redo_on_the_command_line() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "one"]);
+    let question = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let marks = || home.json(&["branch", "list"])[0]["marks"].as_u64().unwrap();
+    home.ok(&["pin", &question]);
+    assert_eq!(marks(), 1);
+    home.ok(&["undo"]);
+    assert_eq!(marks(), 0);
+    home.ok(&["redo"]);
+    assert_eq!(marks(), 1);
+    home.ok(&["edit", &question, "one, but better"]);
+    assert_eq!(str(&home.json(&["message", "list"])[0], "content"), "one, but better");
+    assert_eq!(home.json(&["message", "list", "--all"]).as_array().unwrap().len(), 4);
+    home.ok(&["undo"]);
+    assert_eq!(str(&home.json(&["message", "list"])[0], "content"), "one");
+    let removed = home.run(&["message", "remove", &question]);
+    assert_eq!(removed.code, 2, "nobody can be asked: {}", removed.err);
+    home.ok(&["message", "remove", &question, "--yes"]);
+    assert!(!home.ok(&["message", "list", "--json"]).contains("\"one\""));
+}

@@ -1,0 +1,348 @@
+//! Bad input on the real binary: every fault is a sentence that says what happened, what was kept and what to do; no
+//! text from outside reaches a terminal as anything but text.
+
+use crate::support::binary::{Home, Said, profile};
+use crate::support::server::{Server, Step, end, json, send, stream, words};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use serde_json::Value;
+use std::io::Read as _;
+use std::net::TcpListener;
+
+/// Sets a colour, the title, and rings: in the seven-bit and in the eight-bit form.
+const HOSTILE: &str = "h\u{1b}[31mred\u{1b}]0;owned\u{7}\u{9b}32m\u{9d}0;t\u{9c}\u{8}\u{7f}end";
+
+fn json_str(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// Everything but line ends is printable.
+fn assert_clean(text: &str, what: &str) {
+    let bad = text.chars().find(|c| c.is_control() && *c != '\n');
+    assert!(bad.is_none(), "{what}: {bad:?} in {text:?}");
+}
+
+fn told(said: &Said, code: i32, parts: &[&str]) {
+    assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
+    assert_clean(&said.err, "an error");
+    for part in parts {
+        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+    }
+}
+
+/// The conversation has only these messages.
+fn holds(home: &Home, texts: &[&str]) {
+    let list = home.json(&["message", "list"]);
+    let all: Vec<&str> = list.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
+    assert_eq!(all, texts);
+}
+
+#[test]
+fn a_wrong_key() {
+    let body = "{\"error\":{\"message\":\"Incorrect API key provided: sk-wrong-0123456789abcdef.\",\"type\":\"invalid_request_error\",\"code\":\"invalid_api_key\"}}";
+    let server = Server::start(vec![json(401, &[], body)]);
+    let home = Home::asking(&server.base_url());
+    let said = home.with(&[("TEST_KEY", "sk-wrong-0123456789abcdef")], &["ask", "hi"]);
+    told(&said, 4, &["key", "Nothing was added", "TEST_KEY"]);
+    assert!(!said.err.contains("sk-wrong-0123456789abcdef"), "the key is not repeated: {}", said.err);
+    assert!(!said.err.contains("composer"), "there is no composer here: {}", said.err);
+    assert_eq!(server.requests().len(), 1);
+    holds(&home, &[]);
+}
+
+#[test]
+fn an_unknown_model() {
+    let body = "{\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}";
+    let server = Server::start(vec![json(404, &[], body)]);
+    let home = Home::asking(&server.base_url());
+    told(&home.run(&["--model", "gpt-9", "ask", "hi"]), 4, &["gpt-9", "Nothing was added", "pleach models"]);
+    holds(&home, &[]);
+}
+
+#[test]
+fn a_refused_connection() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let home = Home::asking(&format!("http://{free}/v1"));
+    let said = home.run(&["ask", "hi"]);
+    told(&said, 4, &["No connection", &free.to_string(), "Nothing was added", "base_url"]);
+    assert!(!said.err.contains("os error"), "in words: {}", said.err);
+    holds(&home, &[]);
+}
+
+#[test]
+fn a_page_in_place_of_an_answer_and_a_broken_stream() {
+    let page = vec![crate::support::server::head(200, &[("content-type", "text/html")]), send("<html>Sign in</html>")];
+    let broken = vec![stream(), words("Half an "), words("answer"), Step::Reset];
+    let server = Server::start(vec![page, broken]);
+    let home = Home::asking(&server.base_url());
+    told(&home.run(&["ask", "hi"]), 4, &["Nothing was added"]);
+    holds(&home, &[]);
+    let said = home.run(&["ask", "hi"]);
+    told(&said, 4, &["kept"]);
+    assert!(said.out.contains("Half an answer"), "{}", said.out);
+    holds(&home, &["hi", "Half an answer"]);
+}
+
+#[test]
+fn malformed_settings() {
+    let home = Home::new("");
+    let file = home.config_file().display().to_string();
+    let cases = [
+        ("mode = \"light\"\npolicy = 3\n", "line 2, column 10", "policy"),
+        ("mode = \"light\n", "line 1", "string"),
+        ("\nmodee = \"off\"\n", "line 2, column 1", "Did you mean `mode"),
+        ("[tools]\nrounds = \"many\"\n", "line 2, column 10", "rounds"),
+        ("mode = \"wild\"\n", "line 1, column 8", "wild"),
+        ("profile = \"nope\"\n", "line 1", "nope"),
+        ("x = \"\u{1b}[31m\"\n", "line 1", ""),
+    ];
+    for (text, place, about) in cases {
+        home.configure(text);
+        for command in [&["ask", "hi"][..], &["config", "check"], &["doctor"]] {
+            let said = home.run(command);
+            told(&said, 2, &[&file, place, about]);
+            assert_eq!(said.out, "");
+        }
+    }
+    assert!(!home.store().exists(), "nothing was touched");
+}
+
+#[test]
+fn an_unreadable_store() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "hi"]);
+    let good = std::fs::read(home.store()).unwrap();
+    let broken: [(&str, Vec<u8>); 3] = [
+        ("text.db", b"not a store at all".to_vec()),
+        ("cut.db", good[..good.len() / 2].to_vec()),
+        ("zero.db", {
+            let mut bytes = good.clone();
+            bytes[..100].fill(0);
+            bytes
+        }),
+    ];
+    for (name, bytes) in broken {
+        let path = home.path(name);
+        std::fs::write(&path, &bytes).unwrap();
+        let said = home.run(&["--store", &path.display().to_string(), "ask", "hi"]);
+        told(&said, 5, &[name, "--store"]);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name} is as it was");
+    }
+    let folder = home.workspace().display().to_string();
+    told(&home.run(&["--store", &folder, "ask", "hi"]), 5, &[&folder, "--store"]);
+    // A folder where nobody can write, root neither.
+    told(&home.run(&["--store", "/proc/none/pleach.db", "ask", "hi"]), 5, &["/proc/none", "--store"]);
+}
+
+#[test]
+fn a_store_of_a_newer_program() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "hi"]);
+    rusqlite::Connection::open(home.store()).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
+    told(&home.run(&["ask", "hi"]), 5, &["newer", "9999"]);
+}
+
+/// Folder and file without the right to write: what is there can still be read.
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "hi"]);
+    let folder = home.store().parent().unwrap().to_path_buf();
+    let writable = |mode: u32| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    writable(0o500);
+    let said = |args: &[&str]| {
+        let mut command = home.command(args);
+        if std::fs::write(folder.join("probe"), "").is_ok() {
+            // Root may write everywhere: somebody else tries.
+            std::fs::remove_file(folder.join("probe")).unwrap();
+            give_away(home.path("").as_path());
+            std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+        }
+        crate::support::binary::finish(command.spawn().unwrap())
+    };
+    let read = said(&["message", "list", "--json"]);
+    let asked = said(&["ask", "again"]);
+    writable(0o700);
+    assert_eq!(read.code, 0, "{}", read.err);
+    assert!(read.out.contains("\"hi\""));
+    told(&asked, 5, &["read-only"]);
+    holds(&home, &["hi", "ok"]);
+}
+
+/// An account that owns nothing.
+#[cfg(unix)]
+const NOBODY: u32 = 65_534;
+
+#[cfg(unix)]
+fn give_away(path: &std::path::Path) {
+    std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if path.is_dir() {
+        std::fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
+    }
+}
+
+fn ten_megabytes() -> String {
+    let mut text = String::with_capacity(10 << 20);
+    let mut number = 0_u64;
+    while text.len() < 10 << 20 {
+        text.push_str(&format!("line {number}: the quick brown fox, naïve 日本\n"));
+        number += 1;
+    }
+    text
+}
+
+#[test]
+fn ten_megabytes_on_standard_input() {
+    let server = Server::start(vec![vec![stream(), words("Read."), end()]]);
+    let home = Home::asking(&server.base_url());
+    let text = ten_megabytes();
+    let said = home.fed(&["ask", "-"], text.as_bytes());
+    told(&said, 3, &["tokens", "you can"]);
+    assert_eq!(server.requests().len(), 0, "nothing was sent");
+    holds(&home, &[]);
+    home.configure(&profile(&server.base_url()).replace("16000", "100000000").replace("gpt-4o-mini", "huge"));
+    let said = home.fed(&["--budget", "90000000", "ask", "-"], text.as_bytes());
+    assert_eq!((said.code, said.out.as_str()), (0, "Read.\n"), "{}", said.err);
+    let body: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
+    let last = body["messages"].as_array().unwrap().last().unwrap();
+    assert!(last["content"].as_str().unwrap().contains(text.trim_end()), "all of it went");
+    home.assert_sound();
+}
+
+#[test]
+fn a_message_larger_than_the_budget() {
+    let home = Home::new("");
+    let text = "word ".repeat(3_000);
+    let said = home.run(&["--budget", "1000", "ask", &text]);
+    told(&said, 3, &["budget", "you can"]);
+    let said = home.run(&["--budget", "1000", "plan", &text, "--json"]);
+    assert_eq!(said.code, 3);
+    let blocked: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(blocked["blocked"], true);
+    assert!(blocked["needed"].as_u64() > Some(1_000));
+    assert!(!blocked["choices"].as_array().unwrap().is_empty());
+    holds(&home, &[]);
+}
+
+#[test]
+fn odd_standard_input() {
+    let home = Home::new("");
+    told(&home.fed(&["ask", "-"], b"caf\xe9"), 1, &["UTF-8", "byte 3"]);
+    told(&home.fed(&["ask", "-"], b""), 2, &["empty"]);
+    told(&home.run(&["import", "/nowhere/at/all.json"]), 1, &["/nowhere/at/all.json"]);
+    let file = home.path("odd.json");
+    std::fs::write(&file, b"\x00\x01\x02 nothing known").unwrap();
+    told(&home.run(&["import", &file.display().to_string()]), 1, &["odd.json"]);
+}
+
+/// A world in which every text that came from outside is hostile.
+fn hostile_world() -> (Home, Server) {
+    let hostile = words(HOSTILE);
+    let refused = json(400, &[], &format!("{{\"error\":{{\"message\":{}}}}}", json_str(HOSTILE)));
+    let models = json(200, &[], &format!("{{\"data\":[{{\"id\":{}}}]}}", json_str(HOSTILE)));
+    let called = send(&format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":{0},\"function\":{{\"name\":\"read_file\",\
+         \"arguments\":\"{{\\\"path\\\":\\\"odd\\\"}}\"}}}}]}},\"finish_reason\":\"tool_calls\"}}]}}\n\ndata: [DONE]\n\n",
+        json_str(HOSTILE)
+    ));
+    let answer = vec![stream(), hostile, end()];
+    let server = Server::start(vec![answer.clone(), vec![stream(), called], answer, refused, models]);
+    let home = Home::new("");
+    let mut config = profile(&server.base_url());
+    config.insert_str(0, &format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string()));
+    home.configure(&config);
+    std::fs::write(home.workspace().join("odd"), HOSTILE).unwrap();
+    (home, server)
+}
+
+#[test]
+fn no_text_from_outside_acts_on_a_terminal() {
+    let (home, _server) = hostile_world();
+    home.ok(&["session", "new", HOSTILE]);
+    let mut said =
+        vec![home.run(&["ask", HOSTILE]), home.run(&["ask", "read the file"]), home.run(&["ask", "be refused"])];
+    assert_eq!(said.iter().map(|said| said.code).collect::<Vec<_>>(), [0, 0, 4], "{}", said[1].err);
+    said.push(home.run(&["models", "--profile", "test"]));
+    let file = home.path("in.jsonl");
+    let line = format!(
+        "{{\"id\":{0},\"role\":\"user\",\"name\":{0},\"content\":{0},\"lane\":{0},\"session\":{0},\"title\":{0}}}\nnot {HOSTILE}\n",
+        json_str(HOSTILE)
+    );
+    std::fs::write(&file, line).unwrap();
+    let file = file.display().to_string();
+    home.ok(&["branch", "fork", HOSTILE]);
+    let question = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let run = home.json(&["plans", "list"])[0]["run_id"].as_str().unwrap().to_owned();
+    home.ok(&["state", "edit", HOSTILE]);
+    home.ok(&["pin", "--note", HOSTILE]);
+    home.ok(&["exclude", &question]);
+    let commands: &[&[&str]] = &[
+        &["plan", HOSTILE],
+        &["plan", HOSTILE, "--json"],
+        &["plans", "list"],
+        &["plans", "list", "--json"],
+        &["plans", "show", &run],
+        &["build", HOSTILE],
+        &["context", "show", HOSTILE],
+        &["message", "list"],
+        &["message", "list", "--json"],
+        &["message", "show", &question],
+        &["message", "list", "--all"],
+        &["branch", "list"],
+        &["branch", "list", "--json"],
+        &["session", "list"],
+        &["session", "list", "--json"],
+        &["session", "search", "red"],
+        &["state", "show"],
+        &["replay", &run, "--dry-run"],
+        &["export", "--format", "markdown"],
+        &["export", "--all"],
+        &["doctor"],
+        &["message", "show", HOSTILE],
+        &["-s", HOSTILE, "-b", "no\u{1b}[1m", "message", "list"],
+        &["-s", "\u{1b}[5m", "branch", "list"],
+        &["import", &file],
+        &["import", "/no\u{1b}[31m"],
+        &["session", "rename", HOSTILE],
+        &["\u{1b}[31mask"],
+        &["ask", "--\u{9b}31m"],
+        &["--model", HOSTILE, "plan", "x"],
+        &["--profile", HOSTILE, "plan", "x"],
+        &["--policy", HOSTILE, "plan", "x"],
+    ];
+    for command in commands {
+        said.push(home.run(command));
+        in_a_terminal(&home, command);
+    }
+    for said in &said {
+        assert_clean(&said.out, "standard output");
+        assert_clean(&said.err, "standard error");
+    }
+}
+
+/// Runs it in a pseudo-terminal: only line ends and, where clap styles its own words, plain SGR come out.
+fn in_a_terminal(home: &Home, args: &[&str]) {
+    let pair = native_pty_system().openpty(PtySize { rows: 50, cols: 200, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_pleach"));
+    command.args(args);
+    command.env_clear();
+    for (name, value) in home.env() {
+        command.env(name, value);
+    }
+    command.env("NO_COLOR", "1");
+    command.cwd(home.workspace());
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut bytes = Vec::new();
+    // A pseudo-terminal whose last program ended gives an error in place of an end.
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = reader.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..read]);
+    }
+    child.wait().unwrap();
+    let text = String::from_utf8(bytes).expect("UTF-8").replace("\r\n", "\n");
+    assert!(!text.is_empty(), "{args:?} says something");
+    assert_clean(&text, &format!("in a terminal, {args:?}"));
+}

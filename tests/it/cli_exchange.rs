@@ -1,0 +1,208 @@
+//! Conversations in and out of the real binary: the same tree comes back, and a second import adds nothing.
+
+use crate::support::binary::Home;
+use crate::support::chatgpt;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// A message without anything that differs between machines: its place by the ids of its source.
+#[derive(PartialEq, Eq, Debug, Clone)]
+struct Plain {
+    id: String,
+    parent: Option<String>,
+    role: String,
+    content: String,
+    status: String,
+    hidden: bool,
+    current: bool,
+}
+
+/// An export, line by line: siblings stand in their order.
+fn plain(jsonl: &str) -> Vec<Plain> {
+    jsonl
+        .lines()
+        .map(|line| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+            Plain {
+                id: text("id"),
+                parent: value["parent"].as_str().map(str::to_owned),
+                role: text("role"),
+                content: text("content"),
+                status: text("status"),
+                hidden: value["hidden"] == true,
+                current: value["current"] == true,
+            }
+        })
+        .collect()
+}
+
+fn write(home: &Home, name: &str, text: &str) -> String {
+    let file = home.path(name);
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+fn added(imported: &Value) -> Vec<(u64, u64)> {
+    let sessions = imported["sessions"].as_array().unwrap();
+    sessions.iter().map(|s| (s["added"].as_u64().unwrap(), s["known"].as_u64().unwrap())).collect()
+}
+
+/// Without the name of the session, which is each store's own.
+fn nameless(jsonl: &str) -> Vec<Value> {
+    let lines = jsonl.lines().map(|line| {
+        let mut value: Value = serde_json::from_str(line).unwrap();
+        let fields = value.as_object_mut().unwrap();
+        fields.remove("session");
+        fields.remove("source");
+        value
+    });
+    lines.collect()
+}
+
+const LOOP: [&str; 4] = ["export", "--format", "jsonl", "--all"];
+
+#[test]
+fn a_chatgpt_export_keeps_its_whole_tree() {
+    let made = chatgpt::export(2, 500);
+    let source: Value = serde_json::from_str(&made.json).unwrap();
+    let home = Home::new("");
+    let file = write(&home, "conversations.json", &made.json);
+    let first = home.json(&["import", &file]);
+    assert_eq!(first["skipped"].as_array().unwrap().len(), 0, "{}", first["skipped"]);
+    let sizes: Vec<(u64, u64)> = made.trees.iter().map(|tree| (tree.len() as u64, 0)).collect();
+    assert_eq!(added(&first), sizes);
+    let again: Vec<(u64, u64)> = sizes.iter().map(|(all, _)| (0, *all)).collect();
+    assert_eq!(added(&home.json(&["import", &file])), again, "a second import adds nothing");
+
+    let other = Home::new("");
+    for (index, tree) in made.trees.iter().enumerate() {
+        assert!(tree.len() >= 500);
+        let session = first["sessions"][index]["session"].as_str().unwrap();
+        let exported = home.ok(&[&["-s", session], &LOOP[..]].concat());
+        let nodes = plain(&exported);
+        compare(&nodes, tree, &source[index], &made.current[index]);
+        listed(&home, session, &nodes);
+
+        let copy = write(&other, &format!("{index}.jsonl"), &exported);
+        let imported = other.json(&["import", &copy]);
+        assert_eq!(added(&imported), vec![(tree.len() as u64, 0)]);
+        let there = imported["sessions"][0]["session"].as_str().unwrap();
+        let again = other.ok(&[&["-s", there], &LOOP[..]].concat());
+        assert_eq!(nameless(&again), nameless(&exported), "exported again it is the same");
+        assert_eq!(added(&other.json(&["import", &copy])), vec![(0, tree.len() as u64)]);
+    }
+    home.assert_sound();
+    other.assert_sound();
+}
+
+/// Parents, the order of siblings, roles, texts, hidden nodes and the current node, against the file itself.
+fn compare(nodes: &[Plain], tree: &[(String, Option<String>)], source: &Value, current: &str) {
+    assert_eq!(nodes.len(), tree.len());
+    let mapping = &source["mapping"];
+    let mut children: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
+    for node in nodes {
+        children.entry(node.parent.as_deref()).or_default().push(&node.id);
+    }
+    for node in nodes {
+        let original = &mapping[&node.id];
+        assert_eq!(original["parent"].as_str(), node.parent.as_deref(), "{}", node.id);
+        let siblings: Vec<&str> =
+            original["children"].as_array().unwrap().iter().map(|child| child.as_str().unwrap()).collect();
+        assert_eq!(children.get(&Some(node.id.as_str())).cloned().unwrap_or_default(), siblings, "under {}", node.id);
+        let message = &original["message"];
+        if let Some(role) = message["author"]["role"].as_str() {
+            assert_eq!(node.role, role);
+        }
+        let hidden = message["metadata"]["is_visually_hidden_from_conversation"] == true;
+        assert!(!hidden || node.hidden, "{} is hidden", node.id);
+        for part in message["content"]["parts"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            assert!(node.content.contains(part), "{:?} in {:?}", part, node.content);
+        }
+        if let Some(text) = message["content"]["text"].as_str().filter(|_| node.role == "tool") {
+            assert!(node.content.contains(text.trim_end()), "{text:?} in {:?}", node.content);
+        }
+        assert_eq!(node.current, node.id == current);
+    }
+}
+
+/// `message list` shows the path to the current node.
+fn listed(home: &Home, session: &str, nodes: &[Plain]) {
+    let by_id: HashMap<&str, &Plain> = nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+    let mut path = Vec::new();
+    let mut at = nodes.iter().find(|node| node.current);
+    while let Some(node) = at {
+        path.push(node.id.clone());
+        at = node.parent.as_deref().map(|parent| by_id[parent]);
+    }
+    path.reverse();
+    let list = home.json(&["-s", session, "message", "list"]);
+    let shown: Vec<&str> = list.as_array().unwrap().iter().map(|m| m["external_id"].as_str().unwrap()).collect();
+    assert_eq!(shown, path);
+}
+
+#[test]
+fn json_lines_come_back_as_they_went() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer \\u001b[31m with \\u009b colour\"}]}\n");
+    home.ok(&["session", "new", "Round \u{1F501} trip"]);
+    home.ok(&["ask", "one"]);
+    home.ok(&["ask", "two \u{200B}\u{202E}and\ttabs\r\nlines"]);
+    let list = home.json(&["message", "list"]);
+    home.ok(&["regenerate"]);
+    home.ok(&["edit", list[0]["id"].as_str().unwrap(), "one, again"]);
+    home.ok(&["branch", "fork", "side"]);
+    home.ok(&["ask", "on the side"]);
+    let exported = home.ok(&LOOP);
+    assert_eq!(exported, home.ok(&LOOP), "ids are stable");
+    assert!(exported.lines().count() >= 9, "{exported}");
+
+    let other = Home::new("");
+    let file = write(&other, "a.jsonl", &exported);
+    other.ok(&["import", &file]);
+    assert_eq!(nameless(&other.ok(&LOOP)), nameless(&exported));
+    other.ok(&["import", &file]);
+    assert_eq!(nameless(&other.ok(&LOOP)), nameless(&exported));
+    assert_eq!(other.json(&["session", "list"]).as_array().unwrap().len(), 1);
+    other.assert_sound();
+}
+
+#[test]
+fn a_grown_export_adds_and_moves_the_head_only_where_nobody_did() {
+    let line = |id: &str, parent: &str, role: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"parent\":{parent},\"role\":\"{role}\",\"content\":\"text of {id}\",\"session\":\"s\"}}\n"
+        )
+    };
+    let small = line("a", "null", "user") + &line("b", "\"a\"", "assistant");
+    let grown = small.clone() + &line("c", "\"b\"", "user") + &line("d", "\"c\"", "assistant");
+    let last = |home: &Home| {
+        let list = home.json(&["message", "list"]);
+        let list = list.as_array().unwrap();
+        list.last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    let untouched = Home::scripted("{\"deltas\":[{\"text\":\"mine\"}]}\n");
+    let (first, second) = (write(&untouched, "a.jsonl", &small), write(&untouched, "b.jsonl", &grown));
+    assert_eq!(added(&untouched.json(&["import", &first])), [(2, 0)]);
+    assert_eq!(last(&untouched), "text of b");
+    assert_eq!(added(&untouched.json(&["import", &second])), [(2, 2)]);
+    assert_eq!(last(&untouched), "text of d");
+
+    let moved = Home::scripted("{\"deltas\":[{\"text\":\"mine\"}]}\n");
+    moved.ok(&["import", &first]);
+    moved.ok(&["ask", "asked here"]);
+    assert_eq!(added(&moved.json(&["import", &second])), [(2, 2)]);
+    assert_eq!(last(&moved), "mine", "somebody was here");
+    assert_eq!(moved.json(&["message", "list", "--all"]).as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn a_bad_record_is_told_and_the_rest_goes_in() {
+    let home = Home::new("");
+    let text = "{\"id\":\"a\",\"role\":\"user\",\"content\":\"x\"}\nnot json\n{\"id\":\"b\",\"parent\":\"a\",\"role\":\"assistant\",\"content\":\"y\"}\n";
+    let file = write(&home, "broken.jsonl", text);
+    let said = home.run(&["import", &file]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("line 2"), "{}", said.err);
+    assert!(said.out.contains("2 added") || said.out.contains("3 added"), "{}", said.out);
+    assert!(home.ok(&["message", "list", "--all", "--json"]).contains("\"y\""));
+}

@@ -1,0 +1,151 @@
+//! kill -9 in the middle of a stream: what had come is kept, nothing is half, nothing is sent again.
+
+use crate::support::binary::Home;
+use crate::support::server::{Server, Step, stream, words};
+use serde_json::Value;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const WORKERS: u64 = 4;
+const KILLS: u64 = 15;
+/// What was printed this long before is surely kept.
+const FLUSH: Duration = Duration::from_millis(250);
+const WORDS: usize = 400;
+
+/// Numbers that look random and are always the same.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+fn word(number: usize) -> String {
+    format!("word{number} ")
+}
+
+/// An answer in which every word waits for the test.
+fn slow() -> Vec<Step> {
+    let steps = (0..WORDS).flat_map(|number| [Step::Stall, words(&word(number))]);
+    std::iter::once(stream()).chain(steps).chain([Step::Hang]).collect()
+}
+
+/// Standard output as it came, piece by piece with the time of each.
+fn watch(mut from: impl std::io::Read + Send + 'static) -> Receiver<(Instant, String)> {
+    let (send, pieces) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let _ = send.send((Instant::now(), String::from_utf8_lossy(&buffer[..read]).into_owned()));
+        }
+    });
+    pieces
+}
+
+/// One kill. Gives the text that had surely been kept and the text that had been sent.
+fn kill_once(home: &Home, chance: &mut Chance, question: &str) -> (String, String, Server) {
+    let server = Server::start(vec![slow()]);
+    let url = server.base_url();
+    let mut command = home.command(&["ask", question]);
+    let mut child = command.env("OPENAI_BASE_URL", &url).spawn().unwrap();
+    let printed = watch(child.stdout.take().unwrap());
+    let errors = watch(child.stderr.take().unwrap());
+    server.release();
+    let first = printed.recv_timeout(Duration::from_secs(60));
+    let first = first.unwrap_or_else(|_| panic!("no word came: {:?}", errors.try_iter().collect::<Vec<_>>()));
+    let until = Instant::now() + Duration::from_millis(chance.below(1_100));
+    let mut sent = 1;
+    while Instant::now() < until && sent < WORDS {
+        server.release();
+        sent += 1;
+        // The pace of the stream and the moment of the kill are what is tried here; nothing is waited for.
+        std::thread::sleep(Duration::from_millis(chance.below(40)));
+    }
+    let killed = Instant::now();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let surely = std::iter::once(first).chain(printed.iter()).filter(|(at, _)| *at + FLUSH <= killed);
+    let surely: String = surely.map(|(_, text)| text).collect();
+    (surely, (0..sent).map(word).collect(), server)
+}
+
+fn start_again(home: &Home, server: &Server) -> (Vec<Value>, String) {
+    let said = home.with(&[("OPENAI_BASE_URL", &server.base_url())], &["message", "list", "--json"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let list: Value = serde_json::from_str(&said.out).unwrap();
+    (list.as_array().unwrap().clone(), said.err)
+}
+
+fn kill_often(worker: u64) {
+    let home =
+        Home::new("profile = \"openai\"\nstate_block = \"off\"\n[profiles.openai]\nneeds_key = false\nattempts = 1\n");
+    let mut chance = Chance(worker + 1);
+    let mut before: Vec<Value> = Vec::new();
+    let mut with_words = 0;
+    for kill in 0..KILLS {
+        let question = format!("question {kill} of {worker}");
+        let (surely, sent, server) = kill_once(&home, &mut chance, &question);
+        let (list, told) = start_again(&home, &server);
+        assert!(
+            told.contains("interrupted") && told.contains("Nothing was sent again"),
+            "the next start tells: {told}"
+        );
+        assert_eq!(list[..before.len()], before[..], "what was there is as it was");
+        let news = &list[before.len()..];
+        let asked = &news[0];
+        assert_eq!((&asked["role"], &asked["content"]), (&"user".into(), &question.into()));
+        if let Some(answer) = news.get(1) {
+            assert_eq!((&answer["role"], &answer["status"]), (&"assistant".into(), &"interrupted".into()));
+            assert_eq!(answer["parent"], asked["id"]);
+            let kept = answer["content"].as_str().unwrap();
+            assert!(!kept.is_empty() && sent.starts_with(kept), "sent: {sent:?}, kept: {kept:?}");
+            assert!(kept.starts_with(surely.trim_end()), "printed long before: {surely:?}, kept: {kept:?}");
+            assert!(told.contains("what had come is kept"), "{told}");
+            with_words += 1;
+        } else {
+            assert_eq!(surely, "", "lost");
+        }
+        assert!(news.len() <= 2);
+        assert_eq!(start_again(&home, &server).1, "", "told once");
+        assert_eq!(server.requests().len(), 1, "nothing is sent again");
+        before = list;
+    }
+    assert!(with_words >= KILLS / 2, "most kills came in the middle of words: {with_words}");
+    home.assert_sound();
+    let plans = home.json(&["plans", "list"]);
+    let plans = plans.as_array().unwrap();
+    assert_eq!(plans.len(), usize::try_from(KILLS).unwrap());
+    assert!(plans.iter().all(|plan| plan["status"] == "interrupted"));
+}
+
+#[test]
+fn sixty_kills_in_a_stream_lose_nothing() {
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS {
+            scope.spawn(move || kill_often(worker));
+        }
+    });
+}
+
+/// Before the first word: the question is there, no answer is made up, nothing is sent again.
+#[test]
+fn a_kill_before_the_first_word() {
+    let home = Home::new("profile = \"openai\"\n[profiles.openai]\nneeds_key = false\nattempts = 1\n");
+    let server = Server::start(vec![vec![Step::Hang]]);
+    let mut child = home.command(&["ask", "a question"]).env("OPENAI_BASE_URL", server.base_url()).spawn().unwrap();
+    let begun = Instant::now();
+    while server.requests().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the request came");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (list, told) = start_again(&home, &server);
+    assert!(told.contains("interrupted"), "{told}");
+    assert_eq!(list.len(), 1);
+    assert_eq!((&list[0]["role"], &list[0]["content"]), (&"user".into(), &"a question".into()));
+    assert_eq!(server.requests().len(), 1);
+    home.assert_sound();
+}

@@ -1,0 +1,130 @@
+//! A conversation with a server that nobody here wrote: for every call, what its journal holds is the request of the
+//! plan, and the meter is the count of that body.
+
+use crate::support::binary::Home;
+use crate::support::foreign::{Aimock, KEY};
+use pleach::context::audit::count_body;
+use pleach::domain::tokens::Encoding;
+use pleach::llm::tokens::Tokenizers;
+use serde_json::Value;
+
+struct Chat {
+    home: Home,
+    server: Aimock,
+    /// What the dry run before each call printed; none where there is no dry run (regenerate, later rounds).
+    planned: Vec<Option<Value>>,
+}
+
+impl Chat {
+    fn start(server: Aimock) -> Self {
+        let home = Home::new("");
+        home.configure(&format!(
+            "profile = \"aimock\"\ntrusted_folders = [{:?}]\n[profiles.aimock]\nbase_url = \"{}\"\nmodel = \"gpt-4o-mini\"\n\
+             api_key_env = \"TEST_KEY\"\nattempts = 1\ncontext_window = 16000\n",
+            home.workspace().display().to_string(),
+            server.base_url(),
+        ));
+        std::fs::write(home.workspace().join("NOTES.md"), "# Notes\n\nRotate the token once.\n").unwrap();
+        Self { home, server, planned: Vec::new() }
+    }
+
+    fn say(&self, args: &[&str]) -> String {
+        let said = self.home.with(&[("TEST_KEY", KEY)], args);
+        assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
+        said.out
+    }
+
+    /// What came, parsed.
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.say(&[args, &["--json"]].concat())).unwrap()
+    }
+
+    fn ask(&mut self, text: &str) -> Value {
+        let before = self.server.bodies().len();
+        let plan = self.json(&["plan", text]);
+        let body: Value = serde_json::from_str(&self.say(&["plan", text, "--request"])).unwrap();
+        let answer = self.json(&["ask", text]);
+        assert_eq!(answer["runs"][0]["plan_id"], plan["plan_id"], "the plan that was shown is the plan that went");
+        assert_eq!(answer["runs"][0]["est_total"], plan["est_total"]);
+        self.planned.push(Some(body));
+        self.planned.resize(before + answer["runs"].as_array().unwrap().len(), None);
+        answer
+    }
+
+    /// The n-th message of the branch from its end.
+    fn message(&self, back: usize) -> String {
+        let list = self.json(&["message", "list"]);
+        let list = list.as_array().unwrap();
+        list[list.len() - 1 - back]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+fn conversation(chat: &mut Chat) {
+    chat.ask("Why does login fail after the refresh?");
+    chat.say(&["pin", &chat.message(1)]);
+    chat.ask("And what would you change?");
+    let read = chat.ask("Read NOTES.md and say what it asks for.");
+    assert_eq!(read["runs"].as_array().unwrap().len(), 2, "a call that wants tools, and one with their results");
+    chat.say(&["exclude", &chat.message(0), "--message"]);
+    chat.ask("Think first, then answer.");
+    chat.say(&["branch", "fork", "with-trace", "--at", &chat.message(2)]);
+    chat.ask("Say it with usage, please.");
+    chat.ask("On the fork: \"quotes\", \\slashes\\, tabs\tand 日本 \u{1F980}.");
+    chat.say(&["regenerate"]);
+    chat.planned.push(None);
+    chat.say(&["pin", "--note", "Answer in one sentence."]);
+    chat.say(&["exclude", &chat.message(3), "--once"]);
+    chat.ask("What did we decide?");
+    let main = ["-b", "main"];
+    chat.say(&[&main[..], &["mode", "heavy"]].concat());
+    chat.ask("Back again?");
+    chat.say(&["context", "window", "2"]);
+    chat.ask("A narrow window.");
+    chat.say(&["edit", &chat.message(1), "A narrow window, in other words."]);
+    chat.planned.push(None);
+}
+
+/// Every body as JSON, and what it counts.
+fn compare(chat: &Chat) {
+    let bodies = chat.server.bodies();
+    let runs = chat.json(&["plans", "list"]);
+    let runs = runs.as_array().unwrap();
+    assert_eq!(runs.len(), bodies.len(), "a run for every request, a request for every run");
+    assert_eq!(chat.planned.len(), bodies.len());
+    let counter = Tokenizers::new();
+    for (index, (run, body)) in runs.iter().zip(&bodies).enumerate() {
+        let id = run["run_id"].as_str().unwrap();
+        assert_eq!(run["status"], "complete", "{run}");
+        if let Some(planned) = &chat.planned[index] {
+            assert_eq!(planned, body, "call {index}: the dry run");
+        }
+        let replayed = chat.say(&["replay", id, "--dry-run", "--request"]);
+        assert_eq!(&serde_json::from_str::<Value>(&replayed).unwrap(), body, "call {index}: the replay");
+        assert_eq!(blake3::hash(replayed.as_bytes()).to_hex().as_str(), run["request_digest"], "call {index}");
+        let counted = count_body(body.to_string().as_bytes(), Encoding::O200kBase, &counter).unwrap();
+        assert_eq!(run["est_total"], counted, "call {index}: the meter is the count of the body");
+    }
+}
+
+#[test]
+fn every_call_of_a_conversation_is_its_plan() {
+    let Some(server) = Aimock::start() else { return };
+    let mut chat = Chat::start(server);
+    conversation(&mut chat);
+    compare(&chat);
+    assert!(chat.planned.len() >= 12);
+    chat.home.assert_sound();
+    let stored = std::fs::read(chat.home.store()).unwrap();
+    assert!(!stored.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "the key is nowhere in the store");
+}
+
+#[test]
+fn its_refusals_are_read() {
+    let Some(server) = Aimock::start() else { return };
+    let chat = Chat::start(server);
+    let wrong = chat.home.with(&[("TEST_KEY", "sk-wrong")], &["ask", "hi"]);
+    assert_eq!(wrong.code, 4);
+    assert!(wrong.err.contains("401") && wrong.err.contains("TEST_KEY"), "{}", wrong.err);
+    let models = chat.say(&["models", "--profile", "aimock"]);
+    assert!(models.contains("aimock"), "{models}");
+}

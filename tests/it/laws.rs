@@ -1,0 +1,496 @@
+//! The laws of plans (P2, P3, P4, P7 and what a person's marks promise), held against random conversations: every plan is
+//! rendered, and the request is read back.
+
+use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
+use pleach::context::{audit, plan, render};
+use pleach::domain::hash::Hash;
+use pleach::domain::input::{Bar, PlanInput};
+use pleach::domain::mark::{Atom, MarkKind};
+use pleach::domain::message::Role;
+use pleach::domain::mode::Mode;
+use pleach::domain::model::Dialect;
+use pleach::domain::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
+use pleach::domain::policy::{Layout, PolicySpec, Section};
+use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::llm::tokens::Tokenizers;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::HashSet;
+
+fn bar() -> impl Strategy<Value = Option<Bar>> {
+    prop_oneof![12 => Just(None), 1 => Just(Some(Bar::Hidden)), 1 => Just(Some(Bar::Removed))]
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![
+        10 => (1_usize..60, "[a-z]{3,9}").prop_map(|(n, word)| format!("{word} ").repeat(n).trim().to_owned()),
+        1 => "[ /\n.a-z#]{0,40}",
+        1 => "\\PC{0,40}",
+    ]
+}
+
+fn body() -> impl Strategy<Value = String> {
+    prop_oneof![4 => words(), 2 => (280_usize..9_000).prop_map(|n| "line of output\n".repeat(n / 15))]
+}
+
+/// An assistant's message with calls, and what came back: results, missing ones, one that belongs to nobody.
+fn episode() -> impl Strategy<Value = Vec<Said>> {
+    (words(), prop::collection::vec((body(), 0_u8..8), 1..4), bar(), any::<bool>()).prop_map(
+        |(text, results, bar, talks)| {
+            let ids: Vec<String> = (0..results.len()).map(|n| format!("c{n}")).collect();
+            let names: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let mut said = vec![Said { bar, ..Said::calling(if talks { text } else { String::new() }, &names) }];
+            for (id, (body, fate)) in names.iter().zip(results) {
+                match fate {
+                    0 => {}
+                    1 => said.push(Said::result("nobody", body)),
+                    2 => said.push(Said { bar: Some(Bar::Hidden), ..Said::result(id, body) }),
+                    3 => said.extend([
+                        Said { bar: Some(Bar::Hidden), ..Said::new(Role::User, "between") },
+                        Said::result(id, body),
+                    ]),
+                    _ => said.push(Said::result(id, body)),
+                }
+            }
+            said
+        },
+    )
+}
+
+fn answer() -> impl Strategy<Value = Said> {
+    (words(), bar(), 0_u8..6).prop_map(|(text, bar, state)| {
+        let text = if state == 0 { format!("{text}\n\n---STATE---\ngoal: {text}\n---END STATE---") } else { text };
+        Said { bar, ..Said::new(Role::Assistant, text) }
+    })
+}
+
+fn turn() -> impl Strategy<Value = Vec<Said>> {
+    (words(), bar(), prop::collection::vec(episode(), 0..3), prop::option::of(answer()), 0_u8..12).prop_map(
+        |(asked, bar, episodes, answer, system)| {
+            let mut said = vec![Said { bar, ..Said::new(Role::User, asked) }];
+            if system == 0 {
+                said.push(Said::new(Role::System, "foreign orders"));
+            }
+            said.extend(episodes.into_iter().flatten());
+            said.extend(answer);
+            said
+        },
+    )
+}
+
+fn open() -> impl Strategy<Value = Vec<Said>> {
+    (words(), prop::collection::vec(episode(), 0..3)).prop_map(|(asked, episodes)| {
+        let asked = if asked.is_empty() { "what now".to_owned() } else { asked };
+        let mut said = vec![Said::new(Role::User, asked)];
+        said.extend(episodes.into_iter().flatten());
+        said
+    })
+}
+
+fn kind() -> impl Strategy<Value = MarkKind> {
+    prop_oneof![
+        3 => Just(MarkKind::Exclude),
+        2 => Just(MarkKind::ExcludeOnce),
+        2 => Just(MarkKind::Sticky),
+        2 => Just(MarkKind::IncludeOnce),
+        2 => (0_u32..4).prop_map(|turns| MarkKind::Leased { turns }),
+    ]
+}
+
+fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
+    let on = prop_oneof![
+        4 => (0..turns.max(1)).prop_map(On::Turn),
+        3 => (0..turns.max(1), 0_usize..6).prop_map(|(turn, at)| On::Message(turn, at)),
+        1 => (0..turns.max(1), 1_usize..3).prop_map(|(turn, at)| On::Episode(turn, at)),
+        1 => (0_usize..5).prop_map(On::Open),
+        1 => "[a-z]{3,8} note".prop_map(On::Note),
+    ];
+    prop::collection::vec((on, kind()), 0..6).prop_map(|marks| {
+        let mut kept: Vec<(On, MarkKind)> = Vec::new();
+        for (on, kind) in marks {
+            if kept.iter().all(|(other, _)| *other != on) {
+                kept.push((on, kind));
+            }
+        }
+        kept
+    })
+}
+
+fn own() -> impl Strategy<Value = Vec<Own>> {
+    let some = |section: Section| {
+        (any::<bool>(), words())
+            .prop_map(move |(has, text)| (has && !text.trim().is_empty()).then_some(Own { section, text }))
+    };
+    (some(Section::Personality), some(Section::State), some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8)
+        .prop_map(|(a, b, c, d, none)| {
+            let system = Own { section: Section::System, text: "Be exact.".into() };
+            let first = (none > 0).then_some(system);
+            [first, a, b, c, d].into_iter().flatten().collect()
+        })
+}
+
+fn dialect() -> impl Strategy<Value = Dialect> {
+    (prop::sample::select(vec!["system", "developer", "user"]), any::<bool>(), any::<bool>()).prop_map(
+        |(role, strict_alternation, tools)| Dialect {
+            instruction_role: role.into(),
+            strict_alternation,
+            tools,
+            ..Dialect::default()
+        },
+    )
+}
+
+fn policy() -> impl Strategy<Value = PolicySpec> {
+    (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600).prop_map(|(anchored, shorten, refill_percent, cap)| {
+        PolicySpec {
+            name: if anchored { "layered" } else { "window" }.into(),
+            anchored,
+            shorten_tools: shorten && anchored,
+            refill_percent,
+            leased_cap_tokens: cap,
+            ..PolicySpec::default()
+        }
+    })
+}
+
+fn budget() -> impl Strategy<Value = u32> {
+    prop_oneof![1 => 10_u32..150, 4 => 150_u32..1_500, 2 => 1_500_u32..6_000, 1 => Just(100_000)]
+}
+
+/// Settings: policy, window, mode, layout, budget, dialect, tools.
+type Settings = (PolicySpec, u32, Mode, Layout, u32, Dialect, usize);
+
+fn settings() -> impl Strategy<Value = Settings> {
+    (
+        policy(),
+        prop_oneof![3 => Just(0_u32), 1 => 1_u32..6],
+        prop::sample::select(Mode::ALL.to_vec()),
+        prop::sample::select(vec![Layout::Classic, Layout::CacheFriendly]),
+        budget(),
+        dialect(),
+        0_usize..3,
+    )
+}
+
+fn talk() -> impl Strategy<Value = Talk> {
+    let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
+        let count = turns.len();
+        (Just(turns), open(), own(), marks(count))
+    });
+    let more = (
+        any::<bool>(),
+        prop::collection::vec((kind(), 5_u32..500), 0..3),
+        prop::option::of((0_usize..4, 2_u32..50)),
+        prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
+    );
+    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor))| {
+        let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
+        let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
+        let mut talk = Talk {
+            turns,
+            preamble,
+            open,
+            own,
+            sleepers,
+            gap,
+            policy,
+            window_turns,
+            mode,
+            layout,
+            budget,
+            dialect,
+            tools,
+            ..Talk::default()
+        };
+        if talk.preamble {
+            talk.turns[0].remove(0);
+            if talk.turns[0].is_empty() {
+                talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+            }
+        }
+        tag(&mut talk);
+        let exists = |on: &On| match on {
+            On::Turn(turn) => *turn < talk.turns.len(),
+            On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+            On::Episode(turn, at) => {
+                talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+            }
+            On::Open(at) => *at < talk.open.len(),
+            On::Note(_) => true,
+        };
+        talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
+        talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
+            pleach::domain::plan::Anchor {
+                start: talk.key(start, 0),
+                shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
+                form: [Form::Full, Form::Cut(300), Form::Elided][form],
+                budget: talk.budget,
+                policy: talk.policy.name.clone(),
+            }
+        });
+        talk
+    })
+}
+
+/// Gives each message a word of its own, so that it can be looked for in a request.
+fn tag(talk: &mut Talk) {
+    let count = talk.turns.len();
+    for (turn, said) in talk.turns.iter_mut().chain([&mut talk.open]).enumerate() {
+        for (at, one) in said.iter_mut().enumerate() {
+            if !one.text.trim().is_empty() {
+                let turn = if turn == count { 999 } else { turn };
+                one.text = format!("{}{}", word(turn, at), one.text);
+            }
+        }
+    }
+}
+
+fn word(turn: usize, message: usize) -> String {
+    format!("q{turn}z{message}z")
+}
+
+struct Solved {
+    input: PlanInput,
+    plan: ContextPlan,
+    body: Value,
+    text: String,
+    bytes: Vec<u8>,
+}
+
+fn solve(talk: &Talk) -> Option<Solved> {
+    solve_with(talk, Encoding::Approximate, &Quarter)
+}
+
+fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Option<Solved> {
+    let (input, bag) = talk::gather(talk, encoding, counter);
+    let plan = plan(&input).ok()?;
+    let (wire, _) = render::render(&plan, &input.shape, &bag).expect("every text is at hand");
+    let counted = audit::count_body(&wire.bytes, encoding, counter).expect("a request");
+    assert_eq!(
+        counted,
+        plan.est_total,
+        "the meter is what the request counts\n{}",
+        String::from_utf8_lossy(&wire.bytes)
+    );
+    let body: Value = serde_json::from_slice(&wire.bytes).expect("json");
+    let text = body["messages"].to_string();
+    Some(Solved { input, plan, body, text, bytes: wire.bytes.to_vec() })
+}
+
+fn brings(input: &PlanInput, key: Hash) -> bool {
+    let here =
+        |target: Atom| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
+    let wants = |kind: MarkKind| !kind.excludes() && kind != MarkKind::Leased { turns: 0 };
+    input.marks.iter().any(|mark| here(mark.target) && wants(mark.kind))
+}
+
+/// Turns that a range row holds, by index.
+fn held_in(input: &PlanInput, row: &Row) -> Vec<usize> {
+    let Atom::Range { first, last } = row.atom else { return Vec::new() };
+    let at = |key: Hash| input.turns.iter().position(|turn| turn.messages.iter().any(|m| m.key == key));
+    let gap = |key: Hash| input.gaps.iter().find(|gap| gap.range.0 == key || gap.range.1 == key).map(|gap| gap.before);
+    let from = at(first).or_else(|| gap(first)).expect("known");
+    let to = at(last).map(|at| at + 1).or_else(|| gap(last)).expect("known");
+    (from..to).collect()
+}
+
+/// P2: everything is in exactly one row, and the sum is the meter.
+fn accounted(solved: &Solved) {
+    let Solved { input, plan, .. } = solved;
+    let sum: u32 = plan.included().map(|row| row.tokens).sum();
+    assert_eq!(sum + plan.framing + plan.tools, plan.est_total);
+    for (index, turn) in input.turns.iter().enumerate() {
+        let own = plan.rows.iter().filter(|row| row.atom == turn.atom && row.reason != Reason::OffPath).count();
+        let ranges = plan.rows.iter().filter(|row| held_in(input, row).contains(&index)).count();
+        let any = turn.messages.iter().any(|message| message.bar.is_none());
+        let brought = turn.messages.iter().any(|message| brings(input, message.key));
+        if any {
+            assert_eq!(own + ranges, 1, "turn {index} is in one row: {:#?}", plan.rows);
+        } else {
+            assert!(own + ranges <= usize::from(brought), "turn {index} has nothing to send");
+        }
+        for message in &turn.messages {
+            let alone = plan.rows.iter().filter(|row| row.atom == Atom::Message { node: message.key }).count();
+            let inside = plan.included().flat_map(|row| &row.items).filter(|item| item.key == message.key).count();
+            let wanted = usize::from(matches!(message.bar, Some(Bar::Hidden | Bar::Foreign | Bar::Removed)));
+            if message.bar.is_some() {
+                assert_eq!(alone + inside, wanted, "barred message of turn {index}: {message:?}\n{:#?}", plan.rows);
+            } else {
+                assert!(alone == 0 && inside <= 1);
+            }
+        }
+    }
+    for block in &input.blocks {
+        assert_eq!(plan.rows.iter().filter(|row| row.text == Some(block.text)).count(), 1, "{block:?}");
+    }
+    for sleeper in &input.sleepers {
+        let rows = plan.rows.iter().filter(|row| row.atom == sleeper.mark.target && row.reason == Reason::OffPath);
+        assert_eq!(rows.count(), 1);
+    }
+    let ranges = plan.rows.iter().filter(|row| row.kind == RowKind::Range);
+    let missing: u32 = input.gaps.iter().map(|gap| gap.turns).sum();
+    let piled: usize = ranges.clone().map(|row| held_in(input, row).len()).sum();
+    assert_eq!(ranges.map(|row| row.turns).sum::<u32>(), missing + u32::try_from(piled).unwrap());
+    assert_eq!(plan.rows.iter().filter(|row| row.reason == Reason::Open).count(), 1);
+}
+
+/// P4: every call has its results right behind it, every result its call; and roles alternate where they must.
+fn whole(solved: &Solved) {
+    let messages = solved.body["messages"].as_array().unwrap();
+    let role = |at: usize| messages[at]["role"].as_str().unwrap();
+    let mut waiting: Vec<String> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        if role(at) == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap();
+            let found = waiting.iter().position(|call| call == id);
+            waiting.remove(found.unwrap_or_else(|| panic!("a result without its call: {}", solved.text)));
+            continue;
+        }
+        assert!(waiting.is_empty(), "a call without its result: {}", solved.text);
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        waiting = calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
+        assert!(!message["content"].is_null() || !waiting.is_empty());
+        if solved.input.shape.dialect.strict_alternation && at > 0 {
+            assert_ne!(role(at), role(at - 1), "{}", solved.text);
+        }
+    }
+    assert!(waiting.is_empty(), "a call without its result at the end: {}", solved.text);
+    let leads = solved.plan.included().any(|row| row.section() == Some(Section::System));
+    if solved.input.shape.dialect.strict_alternation && leads {
+        let first = messages.iter().find(|message| !matches!(message["role"].as_str(), Some("system" | "developer")));
+        assert_ne!(first.and_then(|message| message["role"].as_str()), Some("assistant"), "{}", solved.text);
+    }
+}
+
+/// What a person's marks promise.
+fn kept(talk: &Talk, solved: &Solved) {
+    let Solved { input, plan, text, .. } = solved;
+    let turn_mark = |index: usize| talk.marks.iter().find(|(on, _)| *on == On::Turn(index)).map(|(_, kind)| *kind);
+    for (index, said) in talk.turns.iter().enumerate() {
+        let sendable = input.turns[index].messages.iter().any(|message| message.bar.is_none());
+        let row = plan.rows.iter().find(|row| row.atom == input.turns[index].atom && row.reason != Reason::OffPath);
+        match turn_mark(index) {
+            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => {
+                for at in 0..said.len() {
+                    assert!(!text.contains(&word(index, at)), "excluded, yet sent: {text}");
+                }
+            }
+            Some(MarkKind::Sticky | MarkKind::IncludeOnce) if sendable => {
+                assert!(row.is_some_and(Row::included), "marked, yet out: {:#?}", plan.rows);
+            }
+            Some(MarkKind::Leased { turns: 0 }) => {
+                assert!(row.is_none_or(|row| row.kind != RowKind::Card), "a lease that ran out pins nothing");
+            }
+            _ => {}
+        }
+    }
+    for (on, kind) in &talk.marks {
+        if let (On::Message(turn, at), true) = (on, kind.excludes()) {
+            let message = input.turns[*turn].messages.iter().find(|m| m.key == talk.key(*turn, *at)).unwrap();
+            assert!(!text.contains(&word(*turn, *at)), "taken out, yet sent: {text}");
+            let item = plan.included().filter(|row| row.kind != RowKind::Card).flat_map(|row| &row.items);
+            let form = item.filter(|item| item.key == message.key).map(|item| item.form).next();
+            assert!(matches!(form, None | Some(Form::Placeholder | Form::Gone)), "{form:?}");
+        }
+        if let (On::Message(turn, at), MarkKind::Sticky) = (on, kind) {
+            let message = input.turns[*turn].messages.iter().find(|m| m.key == talk.key(*turn, *at)).unwrap();
+            let row = plan.rows.iter().find(|row| row.atom == input.turns[*turn].atom);
+            if message.bar.is_none() && turn_mark(*turn).is_none() {
+                assert!(row.is_some_and(Row::included), "a pinned message's turn goes");
+            }
+        }
+    }
+    let leased = plan.included().filter(|row| row.section() == Some(Section::LeasedPins));
+    let leased = leased.filter(|row| matches!(row.reason, Reason::Leased { .. }));
+    assert!(leased.map(|row| row.tokens).sum::<u32>() <= talk.policy.leased_cap_tokens);
+    let asks = input.open.messages.iter().filter(|message| message.role == Role::User && message.bar.is_none());
+    for message in asks {
+        let open = plan.included().find(|row| row.reason == Reason::Open).unwrap();
+        assert!(open.items.iter().any(|item| item.key == message.key && item.form == message.whole));
+    }
+}
+
+fn check(talk: &Talk) {
+    let (input, _) = talk::gather(talk, Encoding::Approximate, &Quarter);
+    match plan(&input) {
+        Ok(first) => {
+            assert!(first.est_total <= input.budget.prompt, "{} > {}", first.est_total, input.budget.prompt);
+            assert_eq!(Ok(&first), plan(&input).as_ref(), "P7: the same input gives the same plan");
+            let solved = solve(talk).unwrap();
+            assert_eq!(solved.plan.id, first.id);
+            accounted(&solved);
+            whole(&solved);
+            kept(talk, &solved);
+            let awake = solve(&Talk { sleepers: Vec::new(), ..talk.clone() }).unwrap();
+            assert_eq!(awake.bytes, solved.bytes, "a sleeping mark changes nothing");
+        }
+        Err(blocked) => {
+            assert!(blocked.needed > input.budget.prompt && !blocked.choices.is_empty());
+            assert!(blocked.rows.iter().any(|row| row.reason == Reason::Open));
+            let enough = Talk { budget: blocked.needed, anchor: None, ..talk.clone() };
+            assert!(solve(&enough).is_some(), "what it says it needs is enough");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn plans_keep_the_laws(talk in talk()) {
+        check(&talk);
+    }
+
+    #[test]
+    fn remedies_do_what_they_say(talk in talk(), pick in any::<prop::sample::Index>()) {
+        remedy(&talk, pick);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_meter_is_exact_with_a_real_vocabulary(talk in talk()) {
+        let _ = solve_with(&talk, Encoding::O200kBase, &Tokenizers::new());
+    }
+}
+
+/// Follows the remedy of one excluded turn. A card's tokens are known only once it is made; the price names an upper
+/// bound, so no more may leave than it says.
+fn remedy(talk: &Talk, pick: prop::sample::Index) {
+    let Some(before) = solve(talk) else { return };
+    let able: Vec<(usize, &Row)> = before
+        .plan
+        .excluded()
+        .filter(|row| matches!(row.kind, RowKind::Turn | RowKind::Preamble) && row.reason != Reason::OffPath)
+        .filter_map(|row| Some((before.input.turns.iter().position(|turn| turn.atom == row.atom)?, row)))
+        .collect();
+    if able.is_empty() {
+        return;
+    }
+    let (index, row) = pick.get(&able);
+    let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("a turn always has a remedy") };
+    let mut after = talk.clone();
+    after.marks.retain(|(on, _)| *on != On::Turn(*index));
+    match remedy.action.as_str() {
+        "include-once" => after.marks.push((On::Turn(*index), MarkKind::IncludeOnce)),
+        "pin" => after.marks.push((On::Turn(*index), MarkKind::Sticky)),
+        "exclude" | "exclude-once" => {}
+        other => panic!("{other}"),
+    }
+    let impossible = remedy.pushes_out > 0 && remedy.pushes_turns == 0;
+    let Some(then) = solve(&after) else {
+        assert!(impossible, "the remedy blocks the call: {row:#?}");
+        return;
+    };
+    let window = |solved: &Solved| -> HashSet<Atom> {
+        solved.plan.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.atom).collect()
+    };
+    let now = then.plan.rows.iter().find(|other| other.atom == row.atom).expect("the turn has a row");
+    assert!(now.included(), "the remedy leaves it out: {row:#?}\n{now:#?}");
+    let left = window(&before).difference(&window(&then)).filter(|atom| **atom != row.atom).count();
+    if !impossible {
+        assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
+    }
+}

@@ -1,0 +1,345 @@
+//! Plans as stories: each file in `tests/scenarios` tells a conversation with its settings and the plan that comes of it,
+//! line by line with the reasons. `PLEACH_SCENARIOS=write cargo test scenarios` writes the plans anew, to be read before
+//! they are kept.
+//!
+//! Notation: `you 100 | model 200` is a turn of a question of 100 tokens and an answer of 200; `6000c` is a length in
+//! characters. A calling message is `model 10 calls a b`, a result `result a 6000c`. `hidden`, `removed` and `foreign`
+//! stand before a message. Marks are `turn 2 sticky`, `message 2.3 exclude` (its third message), `open.2 exclude`,
+//! `note 30 lease 4`.
+
+use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
+use pleach::context::{audit, plan, render};
+use pleach::domain::input::Bar;
+use pleach::domain::mark::MarkKind;
+use pleach::domain::message::Role;
+use pleach::domain::mode::Mode;
+use pleach::domain::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
+use pleach::domain::policy::{Layout, PolicySpec, Section};
+use pleach::domain::tokens::Encoding;
+use serde::Deserialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A scenario's file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    #[serde(rename = "about")]
+    _about: String,
+    policy: String,
+    budget: u32,
+    #[serde(default)]
+    window: u32,
+    #[serde(default)]
+    layout: Option<String>,
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    leased_cap: Option<u32>,
+    #[serde(default)]
+    tools: usize,
+    /// Roles must alternate.
+    #[serde(default)]
+    strict: bool,
+    #[serde(default)]
+    instructions: Option<String>,
+    /// `turn 3 cut 300 up to 4`: where the last call's window started, and how far results were shortened.
+    #[serde(default)]
+    anchor: Option<String>,
+    #[serde(default)]
+    own: Vec<String>,
+    #[serde(default)]
+    preamble: Option<String>,
+    #[serde(default)]
+    turns: Vec<String>,
+    /// So many turns of `you 20 | model 30` before the others.
+    #[serde(default)]
+    earlier: usize,
+    now: String,
+    #[serde(default)]
+    marks: Vec<String>,
+    #[serde(default)]
+    asleep: Vec<String>,
+    #[serde(default)]
+    gap: Option<(usize, u32)>,
+    plan: String,
+}
+
+fn number(text: &str) -> u32 {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+/// A text of so many tokens (or characters, with a `c`), that begins with its own name.
+fn text(size: &str, name: &str) -> String {
+    let chars = size.strip_suffix('c').map_or_else(|| number(size) * 4, number) as usize;
+    let mut text = format!("{name} ");
+    text.extend(std::iter::repeat_n('x', chars.saturating_sub(text.chars().count())));
+    text.chars().take(chars).collect()
+}
+
+fn said(text: &str, name: &str) -> Said {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let bar = match words[0] {
+        "hidden" => Some(Bar::Hidden),
+        "removed" => Some(Bar::Removed),
+        _ => None,
+    };
+    if bar.is_some() {
+        words.remove(0);
+    }
+    let said = match words.as_slice() {
+        ["you", size] => Said::new(Role::User, self::text(size, name)),
+        ["foreign", size] => Said::new(Role::System, self::text(size, name)),
+        ["model", size] => Said::new(Role::Assistant, self::text(size, name)),
+        ["model", size, "state"] => {
+            let state = "---STATE---\ngoal: done\n---END STATE---";
+            Said::new(Role::Assistant, format!("{}\n\n{state}", self::text(size, name)))
+        }
+        ["model", size, "calls", calls @ ..] => Said::calling(self::text(size, name), calls),
+        ["result", call, size] => Said::result(call, self::text(size, name)),
+        other => panic!("{other:?}"),
+    };
+    Said { bar, ..said }
+}
+
+fn turn(text: &str, name: &str) -> Vec<Said> {
+    text.split('|').enumerate().map(|(at, one)| said(one.trim(), &format!("{name}.{}", at + 1))).collect()
+}
+
+fn kind(words: &[&str]) -> MarkKind {
+    match words {
+        ["sticky"] => MarkKind::Sticky,
+        ["lease", turns] => MarkKind::Leased { turns: number(turns) },
+        ["exclude"] => MarkKind::Exclude,
+        ["exclude", "once"] => MarkKind::ExcludeOnce,
+        ["include", "once"] => MarkKind::IncludeOnce,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn own(text: &str) -> Own {
+    let (name, size) = text.split_once(' ').unwrap();
+    let section = match name {
+        "system" => Section::System,
+        "personality" => Section::Personality,
+        "guidelines" => Section::Guidelines,
+        "state" => Section::State,
+        "quote" => Section::QuotedReply,
+        "go-on" => Section::UserMessage,
+        other => panic!("{other:?}"),
+    };
+    Own { section, text: self::text(size, name) }
+}
+
+impl Story {
+    fn talk(&self) -> Talk {
+        let mut turns: Vec<Vec<Said>> = Vec::new();
+        turns.extend(self.preamble.iter().map(|text| turn(text, "preamble")));
+        let shift = turns.len();
+        let named = |turn: &str| number(turn) as usize - 1 + shift;
+        for at in 1..=self.earlier {
+            turns.push(turn("you 20 | model 30", &format!("turn {at}")));
+        }
+        for (at, text) in self.turns.iter().enumerate() {
+            turns.push(turn(text, &format!("turn {}", at + 1 + self.earlier)));
+        }
+        let mark = |text: &String| {
+            let words: Vec<&str> = text.split(' ').collect();
+            let on = match words[0] {
+                "turn" => On::Turn(named(words[1])),
+                "preamble" => On::Turn(0),
+                "message" => {
+                    let (turn, at) = words[1].split_once('.').unwrap();
+                    On::Message(named(turn), number(at) as usize - 1)
+                }
+                "open" => On::Open(number(words[1]) as usize - 1),
+                "note" => On::Note(self::text(words[1], "note")),
+                other => panic!("{other:?}"),
+            };
+            (on, kind(&words[if words[0] == "preamble" { 1 } else { 2 }..]))
+        };
+        let policy = PolicySpec {
+            name: self.policy.clone(),
+            anchored: self.policy == "layered",
+            shorten_tools: self.policy == "layered",
+            leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
+            ..PolicySpec::default()
+        };
+        let mut talk = Talk {
+            preamble: shift == 1,
+            open: turn(&self.now, "now"),
+            own: self.own.iter().map(|text| own(text)).collect(),
+            marks: self.marks.iter().map(mark).collect(),
+            sleepers: self
+                .asleep
+                .iter()
+                .map(|text| text.split_once(' ').unwrap())
+                .map(|(tokens, marked)| (kind(&marked.split(' ').collect::<Vec<_>>()), number(tokens)))
+                .collect(),
+            gap: self.gap,
+            policy,
+            window_turns: self.window,
+            mode: self.mode.as_deref().map_or(Mode::Light, |name| Mode::from_name(name).unwrap()),
+            layout: self.layout.as_deref().map_or(Layout::Classic, |name| Layout::from_name(name).unwrap()),
+            budget: self.budget,
+            tools: self.tools,
+            turns,
+            ..Talk::default()
+        };
+        talk.dialect.strict_alternation = self.strict;
+        if let Some(role) = &self.instructions {
+            talk.dialect.instruction_role.clone_from(role);
+        }
+        talk.anchor = self.anchor.as_deref().map(|text| anchor(&talk, text, named));
+        talk
+    }
+}
+
+fn anchor(talk: &Talk, text: &str, named: impl Fn(&str) -> usize) -> Anchor {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (form, to) = match words[2..] {
+        ["full"] => (Form::Full, None),
+        ["cut", limit, "up", "to", turn] => (Form::Cut(number(limit)), Some(turn)),
+        ["elided", "up", "to", turn] => (Form::Elided, Some(turn)),
+        _ => panic!("{text:?}"),
+    };
+    Anchor {
+        start: talk.key(named(words[1]), 0),
+        shortened_to: to.map(|turn| talk.key(named(turn), 0)),
+        form,
+        budget: talk.budget,
+        policy: talk.policy.name.clone(),
+    }
+}
+
+fn form(form: Form) -> Option<String> {
+    match form {
+        Form::Full | Form::Card | Form::Out => None,
+        Form::NoState => Some("without its state".into()),
+        Form::Cut(limit) => Some(format!("cut to {limit}")),
+        Form::Elided => Some("elided".into()),
+        Form::Gone => Some("gone".into()),
+        Form::Placeholder => Some("placeholder".into()),
+    }
+}
+
+fn what(row: &Row) -> String {
+    let numbered = |word: &str| format!("{word} {}", row.source.turn.unwrap_or(0));
+    match row.kind {
+        RowKind::Turn if row.reason.name() == "open" => "now".into(),
+        RowKind::Turn if row.reason.name() == "off_path" => "elsewhere".into(),
+        RowKind::Turn => numbered("turn"),
+        RowKind::Card if row.items.is_empty() => "note".into(),
+        RowKind::Card => numbered("card of turn"),
+        RowKind::Message => format!("message of turn {}", row.source.turn.unwrap_or(0)),
+        RowKind::Range => format!("{} from turn {}", row.title, row.source.turn.unwrap_or(0)),
+        other => other.name().into(),
+    }
+}
+
+fn line(row: &Row) -> String {
+    let place = row.section().map_or("out", Section::name);
+    let mut line = format!("{place:12}  {:16} {:>6}  {}", what(row), row.tokens, row.reason.sentence());
+    let forms: Vec<String> = row
+        .items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| Some(format!("{} {} {}", item.role, at + 1, form(item.form)?)))
+        .collect();
+    if row.included() && !forms.is_empty() {
+        let _ = write!(line, " [{}]", forms.join(", "));
+    }
+    if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
+        let _ = write!(line, " > {}", remedy.sentence(&remedy.action));
+    }
+    line
+}
+
+fn told(plan: &ContextPlan, roles: &[String]) -> String {
+    let mut lines = vec![format!("{} of {} tokens: {}", plan.est_total, plan.budget.prompt, roles.join(" "))];
+    lines.extend(plan.rows.iter().map(line));
+    lines.extend(plan.warnings.iter().map(|warning| format!("! {}", warning.sentence())));
+    lines.join("\n")
+}
+
+fn refused(blocked: &Blocked) -> String {
+    let mut lines = vec![blocked.sentence()];
+    lines.extend(blocked.rows.iter().map(line));
+    lines.extend(blocked.choices.iter().map(|choice| format!("> {}", choice.sentence())));
+    lines.join("\n")
+}
+
+/// Solves a story; a plan's request is rendered and counted, too.
+fn solve(story: &Story) -> String {
+    let talk = story.talk();
+    let (input, bag) = talk::gather(&talk, Encoding::Approximate, &Quarter);
+    let plan = match plan(&input) {
+        Ok(plan) => plan,
+        Err(blocked) => return refused(&blocked),
+    };
+    let (wire, _) = render::render(&plan, &input.shape, &bag).unwrap();
+    assert_eq!(audit::count_body(&wire.bytes, Encoding::Approximate, &Quarter), Some(plan.est_total));
+    let body: serde_json::Value = serde_json::from_slice(&wire.bytes).unwrap();
+    let roles = body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned());
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for role in roles {
+        match runs.last_mut().filter(|(last, _)| *last == role) {
+            Some((_, count)) => *count += 1,
+            None => runs.push((role, 1)),
+        }
+    }
+    let roles: Vec<String> =
+        runs.into_iter().map(|(role, count)| if count > 1 { format!("{role}×{count}") } else { role }).collect();
+    told(&plan, &shortened(roles))
+}
+
+fn shortened(mut roles: Vec<String>) -> Vec<String> {
+    if roles.len() > 16 {
+        let left_out = roles.len() - 12;
+        roles.splice(6..6 + left_out, [format!("… {left_out} more …")]);
+    }
+    roles
+}
+
+fn difference(wanted: &str, got: &str) -> String {
+    let (wanted, got): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), got.lines().collect());
+    let mut out = String::new();
+    for line in &wanted {
+        let _ = writeln!(out, "{} {line}", if got.contains(line) { ' ' } else { '-' });
+    }
+    for line in got.iter().filter(|line| !wanted.contains(line)) {
+        let _ = writeln!(out, "+ {line}");
+    }
+    out
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    files
+}
+
+#[test]
+fn scenarios_end_as_they_are_told() {
+    let write = std::env::var_os("PLEACH_SCENARIOS").is_some_and(|wish| wish == "write");
+    let mut failures = String::new();
+    let files = files();
+    assert!(files.len() >= 20, "the stories are there");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let got = solve(&story);
+        if got.trim() == story.plan.trim() {
+            continue;
+        }
+        if write {
+            let start = text.find("plan = '''").expect("a plan in a literal block");
+            std::fs::write(&file, format!("{}plan = '''\n{got}\n'''\n", &text[..start])).unwrap();
+        } else {
+            let _ = writeln!(failures, "{}\n{}", file.display(), difference(story.plan.trim(), &got));
+        }
+    }
+    assert!(failures.is_empty(), "- is told, + is what happened\n{failures}");
+}

@@ -1,0 +1,438 @@
+//! Conversations for planner tests: what was said, as plain data, and a small gatherer of its own that makes a plan's
+//! input from it, with texts projected and counted as they will be sent. Knows nothing of the engine's gatherer.
+
+use pleach::context::project::{self, Standing};
+use pleach::context::render::{Texts, tools_json};
+use pleach::domain::hash::{Fields, Hash};
+use pleach::domain::input::{Bar, Block, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
+use pleach::domain::message::{Content, Part, Role};
+use pleach::domain::mode::Mode;
+use pleach::domain::model::Dialect;
+use pleach::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use pleach::domain::policy::{Layout, PolicySpec, Section};
+use pleach::domain::state;
+use pleach::domain::tokens::{Certainty, CountTokens, Encoding, approximate};
+use pleach::domain::trace::ToolSpec;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A quarter of the characters: quick, and adds up over safe cuts.
+pub(crate) struct Quarter;
+
+impl CountTokens for Quarter {
+    fn count(&self, _: Encoding, text: &str) -> u32 {
+        approximate(text)
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) role: Role,
+    pub(crate) text: String,
+    /// Ids of the calls in it; all are to one tool.
+    pub(crate) calls: Vec<String>,
+    /// For a result: the call that it answers.
+    pub(crate) reply: Option<String>,
+    pub(crate) bar: Option<Bar>,
+}
+
+impl Said {
+    pub(crate) fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), calls: Vec::new(), reply: None, bar: None }
+    }
+
+    pub(crate) fn calling(text: impl Into<String>, calls: &[&str]) -> Self {
+        Self { calls: calls.iter().map(|id| (*id).to_owned()).collect(), ..Self::new(Role::Assistant, text) }
+    }
+
+    pub(crate) fn result(call: &str, text: impl Into<String>) -> Self {
+        Self { reply: Some(call.to_owned()), ..Self::new(Role::Tool, text) }
+    }
+
+    fn content(&self) -> Content {
+        let mut parts = Vec::new();
+        if let Some(call) = &self.reply {
+            parts.push(Part::Reply { call: call.clone(), name: "look".into(), body: self.text.clone() });
+        } else if !self.text.is_empty() {
+            parts.push(Part::Text { text: self.text.clone() });
+        }
+        parts.extend(self.calls.iter().map(|id| Part::Call { id: id.clone(), name: "look".into(), args: "{}".into() }));
+        Content { parts, extra: None }
+    }
+}
+
+/// What a mark is on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum On {
+    Turn(usize),
+    Message(usize, usize),
+    Episode(usize, usize),
+    Open(usize),
+    Note(String),
+}
+
+/// A text of our own.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    pub(crate) section: Section,
+    pub(crate) text: String,
+}
+
+/// A conversation and the settings under which its next call is planned.
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    /// Closed turns.
+    pub(crate) turns: Vec<Vec<Said>>,
+    /// The first of them is what stands before the first question.
+    pub(crate) preamble: bool,
+    pub(crate) open: Vec<Said>,
+    pub(crate) own: Vec<Own>,
+    pub(crate) marks: Vec<(On, MarkKind)>,
+    pub(crate) sleepers: Vec<(MarkKind, u32)>,
+    /// Before which turn so many turns are not looked at.
+    pub(crate) gap: Option<(usize, u32)>,
+    pub(crate) policy: PolicySpec,
+    pub(crate) window_turns: u32,
+    pub(crate) mode: Mode,
+    pub(crate) layout: Layout,
+    pub(crate) budget: u32,
+    pub(crate) dialect: Dialect,
+    pub(crate) tools: usize,
+    pub(crate) anchor: Option<Anchor>,
+    /// Shifts the keys: another conversation.
+    pub(crate) born: u64,
+}
+
+impl Default for Talk {
+    fn default() -> Self {
+        Self {
+            turns: Vec::new(),
+            preamble: false,
+            open: Vec::new(),
+            own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
+            marks: Vec::new(),
+            sleepers: Vec::new(),
+            gap: None,
+            policy: PolicySpec { name: "layered".into(), ..PolicySpec::default() },
+            window_turns: 0,
+            mode: Mode::Light,
+            layout: Layout::Classic,
+            budget: 8_000,
+            dialect: Dialect::default(),
+            tools: 0,
+            anchor: None,
+            born: 0,
+        }
+    }
+}
+
+/// Texts by hash and key.
+#[derive(Default)]
+pub(crate) struct Bag {
+    blocks: HashMap<Hash, Arc<str>>,
+    contents: HashMap<Hash, Arc<Content>>,
+}
+
+impl Texts for Bag {
+    fn block(&self, text: Hash) -> Option<Arc<str>> {
+        self.blocks.get(&text).cloned()
+    }
+
+    fn content(&self, key: Hash) -> Option<Arc<Content>> {
+        self.contents.get(&key).cloned()
+    }
+}
+
+/// What is counted for a conversation.
+pub(crate) struct Gatherer<'a> {
+    talk: &'a Talk,
+    counter: &'a dyn CountTokens,
+    encoding: Encoding,
+    bag: Bag,
+}
+
+const OPEN: usize = usize::MAX;
+
+/// The input of a plan and the texts for its request.
+pub(crate) fn gather(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Bag) {
+    Gatherer { talk, counter, encoding, bag: Bag::default() }.gather()
+}
+
+impl Talk {
+    /// The key of a message.
+    pub(crate) fn key(&self, turn: usize, message: usize) -> Hash {
+        let turn = if turn == OPEN { self.turns.len() } else { turn };
+        Fields::new("said").number(self.born).number(turn as u64).number(message as u64).finish()
+    }
+
+    /// The key of a message of the open turn.
+    pub(crate) fn open_key(&self, message: usize) -> Hash {
+        self.key(OPEN, message)
+    }
+
+    /// The atom of a turn.
+    pub(crate) fn atom(&self, turn: usize) -> Atom {
+        if turn == 0 && self.preamble {
+            return Atom::Preamble { first: self.key(0, 0) };
+        }
+        let said = self.turns.get(turn).unwrap_or(&self.open);
+        Atom::Turn { user: self.key(turn, 0), tip: self.key(turn, said.len().saturating_sub(1)) }
+    }
+
+    fn number(&self, turn: usize) -> u32 {
+        let missing = self.gap.filter(|(before, _)| turn >= *before).map_or(0, |(_, turns)| turns);
+        u32::try_from(turn + 1 - usize::from(self.preamble)).unwrap() + missing
+    }
+
+    fn mark(&self, (on, kind): &(On, MarkKind)) -> Mark {
+        let (target, note) = match on {
+            On::Turn(turn) => (self.atom(*turn), None),
+            On::Message(turn, message) => (Atom::Message { node: self.key(*turn, *message) }, None),
+            On::Episode(turn, message) => {
+                let call = self.key(*turn, *message);
+                (Atom::Episode { call, tip: self.key(*turn, message + 1) }, None)
+            }
+            On::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
+            On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
+        };
+        Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None }
+    }
+
+    /// The budget as a plan wants it: all of it is room.
+    pub(crate) fn room(&self) -> Budget {
+        let prompt = self.budget;
+        Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None }
+    }
+}
+
+impl Gatherer<'_> {
+    fn gather(mut self) -> (PlanInput, Bag) {
+        let talk = self.talk;
+        let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
+        let open = self.turn(OPEN, &talk.open);
+        let labelled = self.labelled(&open);
+        let blocks = self.blocks();
+        let tools = (0..talk.tools).map(|n| ToolSpec {
+            name: format!("tool_{n}"),
+            description: "Looks something up.".into(),
+            parameters: serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        });
+        let shape = RequestShape {
+            model: "model".into(),
+            dialect: talk.dialect.clone(),
+            max_output: Some(500),
+            temperature: None,
+            tools: tools.collect(),
+        };
+        let marks: Vec<Mark> = talk.marks.iter().map(|mark| talk.mark(mark)).collect();
+        let basis = Basis {
+            head: turns.last().map_or(Hash::default(), |turn| turn.messages[0].key),
+            marks: marks_digest(&marks),
+            draft: Hash::default(),
+            wire: Hash::default(),
+            frozen: Hash::default(),
+        };
+        let gaps = talk.gap.iter().map(|(before, turns)| Gap {
+            before: *before,
+            range: (Hash::of(b"first of gap"), Hash::of(b"last of gap")),
+            turns: *turns,
+            tokens: turns * 100,
+            from: u32::try_from(*before).unwrap() + 1,
+        });
+        let input = PlanInput {
+            basis,
+            policy: talk.policy.clone(),
+            window_turns: talk.window_turns,
+            mode: talk.mode,
+            layout: talk.layout,
+            profile: "test".into(),
+            tools_tokens: tools_json(&shape).map_or(0, |tools| self.count(&tools.to_string())),
+            shape,
+            encoding: self.encoding,
+            certainty: Certainty::Estimated,
+            budget: talk.room(),
+            blocks,
+            turns,
+            gaps: gaps.collect(),
+            open,
+            labelled,
+            marks,
+            sleepers: self.sleepers(),
+            anchor: talk.anchor.clone(),
+            warnings: Vec::new(),
+        };
+        (input, self.bag)
+    }
+
+    fn sleepers(&self) -> Vec<Sleeper> {
+        let each = self.talk.sleepers.iter().enumerate().map(|(at, (kind, tokens))| {
+            let away = Hash::of(format!("away {at}").as_bytes());
+            let mark = Mark { kind: *kind, ..self.talk.mark(&(On::Turn(0), *kind)) };
+            let mark = Mark { target: Atom::Turn { user: away, tip: away }, ..mark };
+            Sleeper { mark, title: format!("elsewhere {at}"), source: Source::default(), tokens: *tokens }
+        });
+        each.collect()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.counter.count(self.encoding, text)
+    }
+
+    fn text(&mut self, text: String) -> (Hash, u32) {
+        let hash = Hash::of(text.as_bytes());
+        let tokens = self.count(&text);
+        self.bag.blocks.insert(hash, text.into());
+        (hash, tokens)
+    }
+
+    fn turn(&mut self, turn: usize, said: &[Said]) -> TurnInput {
+        let talk = self.talk;
+        let place = if turn == OPEN { talk.turns.len() } else { turn };
+        let mut messages = Vec::new();
+        let mut waiting: Vec<String> = Vec::new();
+        for (at, one) in said.iter().enumerate() {
+            let mut message = self.message(talk.key(turn, at), one, false);
+            if one.role == Role::Tool {
+                let known = one.reply.as_ref().and_then(|id| waiting.iter().position(|call| call == id));
+                match known.filter(|_| message.bar.is_none()) {
+                    Some(call) => drop(waiting.remove(call)),
+                    None => message = self.message(talk.key(turn, at), one, true),
+                }
+            } else if message.bar.is_none() {
+                self.make(&mut messages, turn, &mut waiting);
+                waiting.clone_from(&one.calls);
+            }
+            messages.push(message);
+        }
+        self.make(&mut messages, turn, &mut waiting);
+        let number = talk.number(place);
+        let first = said.iter().find(|one| !one.text.is_empty()).map_or("", |one| one.text.as_str());
+        let card = talk.marks.iter().any(|(on, kind)| match on {
+            On::Turn(marked) => *marked == turn,
+            On::Message(marked, _) | On::Episode(marked, _) => *marked == turn && !kind.excludes(),
+            On::Open(_) | On::Note(_) => false,
+        });
+        TurnInput {
+            atom: talk.atom(place),
+            number: if place == 0 && talk.preamble { 0 } else { number },
+            title: first.chars().take(24).collect(),
+            source: Source { turn: Some(number), ..Source::default() },
+            card: card.then(|| self.card(turn, said, &messages)),
+            messages,
+        }
+    }
+
+    fn card(&mut self, turn: usize, said: &[Said], messages: &[MessageInput]) -> (Hash, u32) {
+        let talk = self.talk;
+        let out = |key: Hash| {
+            talk.marks.iter().any(|mark| match talk.mark(mark).target {
+                Atom::Message { node } | Atom::Episode { call: node, .. } => node == key && mark.1.excludes(),
+                _ => false,
+            })
+        };
+        let told = said.iter().enumerate().filter(|(at, _)| {
+            let key = talk.key(turn, *at);
+            !out(key) && messages.iter().any(|message| message.key == key && message.bar.is_none())
+        });
+        let contents: Vec<(Role, Content)> = told.map(|(_, one)| (one.role, one.content())).collect();
+        let body = project::card_body(contents.iter().map(|(role, content)| (*role, content)));
+        self.text(project::fenced(&format!("Turn {} of this conversation", talk.number(turn)), &body))
+    }
+
+    fn make(&mut self, messages: &mut Vec<MessageInput>, turn: usize, waiting: &mut Vec<String>) {
+        for id in std::mem::take(waiting) {
+            let key = Fields::new("made").hash(self.talk.key(turn, messages.len())).text(&id).finish();
+            messages.push(self.message(key, &Said::result(&id, "[cancelled]"), false));
+        }
+    }
+
+    fn message(&mut self, key: Hash, said: &Said, orphan: bool) -> MessageInput {
+        let content = said.content();
+        let standing = Standing { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
+        let text = |form: Form| project::wire_text(key, said.role, &content, form, standing);
+        let stateful = said.role == Role::Assistant && state::find(&project::plain(&content), true).is_some();
+        let whole = if stateful { Form::NoState } else { Form::Full };
+        let called: u32 = said.calls.iter().map(|_| self.count("look") + self.count("{}")).sum();
+        let long = |limit: u32| said.role == Role::Tool && !orphan && said.text.chars().count() > limit as usize;
+        let empty = text(whole).is_empty() && said.calls.is_empty();
+        let message = MessageInput {
+            key,
+            node: None,
+            role: said.role,
+            title: said.text.chars().take(24).collect(),
+            whole,
+            tokens: self.count(&text(whole)) + called,
+            cuts: [300, 1_000, 5_000]
+                .into_iter()
+                .filter(|limit| long(*limit))
+                .map(|limit| (limit, self.count(&text(Form::Cut(limit)))))
+                .collect(),
+            elided: (!said.calls.is_empty()).then(|| self.count(&text(Form::Elided))),
+            placeholder: self.count(&text(Form::Placeholder)) + called,
+            calls: u16::try_from(said.calls.len()).unwrap(),
+            orphan,
+            bar: match (said.bar, said.role) {
+                (Some(Bar::Removed), _) => Some(Bar::Removed),
+                _ if empty => Some(Bar::Empty),
+                (None, Role::System) => Some(Bar::Foreign),
+                (bar, _) => bar,
+            },
+        };
+        self.bag.contents.insert(key, Arc::new(content));
+        message
+    }
+
+    fn labelled(&self, open: &TurnInput) -> u32 {
+        let able = |message: &&MessageInput| !matches!(message.bar, Some(Bar::Empty | Bar::Removed));
+        let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
+            return 0;
+        };
+        let standing = Standing { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
+        let content = &self.bag.contents[&asks.key];
+        self.count(&project::wire_text(asks.key, Role::User, content, Form::Full, standing)) - asks.tokens
+    }
+
+    fn blocks(&mut self) -> Vec<Block> {
+        let talk = self.talk;
+        let mut blocks = Vec::new();
+        for own in &talk.own {
+            let (kind, reason, text) = match own.section {
+                Section::QuotedReply => {
+                    (RowKind::Quote, Reason::Replied, project::fenced("The user replies to", &own.text))
+                }
+                Section::State => (RowKind::State, Reason::CurrentState, project::block("State", &own.text)),
+                Section::UserMessage => (RowKind::Text, Reason::GoOn, project::joinable(own.text.trim())),
+                Section::System => (RowKind::Text, Reason::Instructions, project::block("Instructions", &own.text)),
+                other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
+            };
+            blocks.push(self.block(own.section, kind, reason, text, None));
+        }
+        for (on, kind) in &talk.marks {
+            let On::Note(note) = on else { continue };
+            let atom = Some(Atom::Section { text: Hash::of(note.as_bytes()) });
+            let card = project::fenced("Note kept for some turns", note);
+            let (section, row, reason, text) = match kind {
+                MarkKind::Sticky => (
+                    Section::StickyPins,
+                    RowKind::Note,
+                    Reason::Sticky,
+                    project::block("Note pinned by the user", note),
+                ),
+                MarkKind::Leased { turns } if *turns > 0 => {
+                    (Section::LeasedPins, RowKind::Card, Reason::Leased { left: *turns }, card)
+                }
+                MarkKind::IncludeOnce => (Section::LeasedPins, RowKind::Card, Reason::IncludedOnce, card),
+                MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+            };
+            blocks.push(self.block(section, row, reason, text, atom));
+        }
+        blocks
+    }
+
+    fn block(&mut self, section: Section, kind: RowKind, reason: Reason, text: String, atom: Option<Atom>) -> Block {
+        let (text, tokens) = self.text(text);
+        Block { section, kind, text, tokens, title: section.title().into(), reason, atom, source: Source::default() }
+    }
+}
