@@ -6,22 +6,67 @@ use crate::tui::msg::Msg;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind};
 use std::sync::mpsc::Sender;
 use std::thread;
+use std::time::Duration;
 
 /// Rows that one notch of the wheel scrolls.
 const NOTCH: i64 = 3;
+/// Keys that follow a paste sooner than this were not pressed by a person.
+const BREATH: Duration = Duration::from_millis(8);
 
 /// Reads until the terminal or the receiver is gone.
 pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         while let Ok(event) = event::read() {
-            if let Some(msg) = message(event)
-                && to.send(msg).is_err()
-            {
-                break;
+            let msgs = match event {
+                Event::Paste(text) => pasted(text),
+                event => message(event).into_iter().collect(),
+            };
+            for msg in msgs {
+                if to.send(msg).is_err() {
+                    return;
+                }
             }
         }
     })?;
     Ok(())
+}
+
+/// A paste. One that holds the mark of its own end comes as a paste and then as keys; nobody types that fast, so what
+/// follows in the same breath belongs to it and does nothing by itself. One key alone is a key: scripts press Enter.
+fn pasted(text: String) -> Vec<Msg> {
+    let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Paste(text)], String::new(), 0_usize, None);
+    while event::poll(BREATH).unwrap_or(false) {
+        match event::read() {
+            Ok(Event::Paste(more)) => msgs.push(Msg::Paste(more)),
+            Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                keys += 1;
+                rest.extend(character(key));
+                only = Some(key);
+            }
+            Ok(event) => msgs.extend(message(event)),
+            Err(_) => break,
+        }
+    }
+    match only {
+        Some(key) if keys == 1 => msgs.extend(message(Event::Key(key))),
+        _ if rest.is_empty() => {}
+        _ => match msgs.first_mut() {
+            Some(Msg::Paste(first)) => first.push_str(&rest),
+            _ => msgs.push(Msg::Paste(rest)),
+        },
+    }
+    msgs
+}
+
+/// The character of a key that was a character of a paste.
+fn character(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char('j') if key.modifiers == KeyModifiers::CONTROL => Some('\n'),
+        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
+        KeyCode::Enter => Some('\n'),
+        KeyCode::Tab => Some('\t'),
+        _ => None,
+    }
 }
 
 fn message(event: Event) -> Option<Msg> {

@@ -14,7 +14,7 @@ pub mod view;
 
 use crate::config::keymap::Keymap;
 use crate::engine::api::{Door, Events};
-use model::{Facts, Model};
+use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -99,8 +99,11 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     input::read(to.clone())?;
     forward(events, to)?;
     let mut bench = Bench::new(door, screen, &setup);
-    bench.start(setup)?;
-    bench.turn(&from)
+    match bench.start(setup).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
+        // Drawing may fail before the signal comes through that says why.
+        Err(TuiError::Terminal(_)) if system::gone() => Ok(Exit::Signal(1)),
+        ended => ended,
+    }
 }
 
 /// Gives the terminal back when the workbench is left by whatever way.
@@ -132,6 +135,8 @@ struct Bench {
     theme: Theme,
     began: Instant,
     ended: Option<i32>,
+    /// What was typed before the session was open.
+    early: Vec<Msg>,
 }
 
 impl Bench {
@@ -146,7 +151,7 @@ impl Bench {
         let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
         let theme = Theme::built_in(&setup.theme, setup.ascii);
         let theme = if setup.few_colours { theme.in_256_colours() } else { theme };
-        Self { door, screen, model, cache: Cache::default(), theme, began: Instant::now(), ended: None }
+        Self { door, screen, model, cache: Cache::default(), theme, began: Instant::now(), ended: None, early: Vec::new() }
     }
 
     fn start(&mut self, setup: Setup) -> io::Result<()> {
@@ -213,8 +218,23 @@ impl Bench {
             Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
             _ => {}
         }
+        if self.opening() && writes(&msg) {
+            self.early.push(msg);
+            return Ok(());
+        }
         let cmds = update::update(&mut self.model, msg);
-        self.perform(cmds)
+        self.perform(cmds)?;
+        if !self.early.is_empty() && !self.opening() {
+            for msg in std::mem::take(&mut self.early) {
+                self.take(msg)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the first session is not open yet, so that words typed now have no place to go to.
+    fn opening(&self) -> bool {
+        self.model.session.is_none() && self.model.pending.values().any(|what_for| *what_for == Pending::Open)
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
@@ -252,10 +272,19 @@ impl Bench {
     }
 }
 
+/// Whether a message is a part of writing.
+fn writes(msg: &Msg) -> bool {
+    match msg {
+        Msg::Paste(_) => true,
+        Msg::Key(chord) => chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace),
+        _ => false,
+    }
+}
+
 /// Lets a test see that the terminal is given back after a panic.
 #[cfg(debug_assertions)]
 fn rehearse(msg: &Msg) {
-    let f9 = matches!(msg, Msg::Key(chord) if chord.key == crate::config::keymap::Key::F(9));
+    let f9 = matches!(msg, Msg::Key(chord) if chord.key == Key::F(9));
     if f9 && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "update") {
         panic!("rehearsed in the update");
     }

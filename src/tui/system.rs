@@ -2,7 +2,7 @@
 //! Not for: modes of the terminal (`terminal`). Everything here is of Unix; elsewhere it does nothing.
 
 #[cfg(unix)]
-pub(super) use unix::{suspend, watch};
+pub(super) use unix::{gone, suspend, watch};
 
 #[cfg(not(unix))]
 pub(super) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::io::Result<()> {
@@ -12,6 +12,11 @@ pub(super) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::
 #[cfg(not(unix))]
 pub(super) fn suspend() -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn gone() -> bool {
+    false
 }
 
 #[cfg(unix)]
@@ -115,6 +120,14 @@ mod unix {
                 return;
             }
         }
+    }
+
+    /// Whether the terminal is gone.
+    pub(in crate::tui) fn gone() -> bool {
+        let tty = io::stdin();
+        let mut fds = [PollFd::new(&tty, PollFlags::empty())];
+        let at_once = rustix::event::Timespec::default();
+        poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
     fn leave(code: i32) -> ! {

@@ -1,3 +1,8 @@
-//! The real binary in a pseudo-terminal.
+//! The real binary in a pseudo-terminal: journeys, every way out, job control, hostile text, sizes.
 
+mod given_back;
+mod gone;
+mod inject;
 mod journeys;
+mod shell;
+mod sizes;

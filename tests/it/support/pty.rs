@@ -85,10 +85,16 @@ impl Home {
     /// Runs a command of the command line: what it printed, and its exit code.
     pub(crate) fn cli(&self, args: &[&str]) -> (String, i32) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.args(args).env_clear().envs(self.env.iter().cloned()).current_dir(self.work()).stdin(Stdio::null());
+        command.args(args).current_dir(self.work()).stdin(Stdio::null());
+        self.dress(&mut command);
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (said, output.status.code().unwrap_or(-1))
+    }
+
+    /// Gives a command this home's environment and no other.
+    pub(crate) fn dress(&self, command: &mut Command) {
+        command.env_clear().envs(self.env.iter().cloned());
     }
 
     /// Runs a command with `--json` and reads what it printed.
@@ -186,6 +192,7 @@ pub(crate) struct Pty {
 pub(crate) struct Ended {
     pub(crate) code: u32,
     pub(crate) termios: String,
+    pub(crate) before: String,
     pub(crate) ledger: Ledger,
     pub(crate) raw: Vec<u8>,
     /// What stands on the screen.
@@ -384,9 +391,14 @@ impl Pty {
 
     /// Waits for the end and says what is left.
     #[track_caller]
-    pub(crate) fn ended(mut self) -> Ended {
+    pub(crate) fn ended(self) -> Ended {
         let code = self.gone_within(PATIENCE);
         let Some(code) = code else { panic!("the program did not end; the screen:\n{}", self.screen()) };
+        self.ended_with(code)
+    }
+
+    /// What is left when it is known to have ended.
+    pub(crate) fn ended_with(mut self, code: u32) -> Ended {
         let termios = self.termios();
         drop(self.slave.take());
         let (began, mut state) = (Instant::now(), self.state());
@@ -395,7 +407,7 @@ impl Pty {
         }
         let (ledger, raw) = (state.ledger.clone(), state.raw.clone());
         let screen = state.parser.screen().contents();
-        Ended { code, termios, ledger, raw, screen }
+        Ended { code, termios, before: self.before.clone(), ledger, raw, screen }
     }
 
     /// Takes the terminal away from the program: its window is closed. One more output lets the reader go.

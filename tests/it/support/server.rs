@@ -59,13 +59,23 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a free port.
     pub(crate) fn start(scripts: Vec<Vec<Step>>) -> Self {
+        Self::serve(scripts, None)
+    }
+
+    /// Starts a server whose scripts are for `POST`s only; other requests get an empty list of models.
+    pub(crate) fn start_posts(scripts: Vec<Vec<Step>>) -> Self {
+        Self::serve(scripts, Some(json(200, &[], r#"{"object":"list","data":[]}"#)))
+    }
+
+    /// Starts a server whose scripts are for `POST`s only, with another answer to all other requests.
+    pub(crate) fn serve(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (release, released) = channel();
         let (goes, gone) = channel();
         let shared =
-            Shared { scripts, requests: Arc::clone(&requests), released: Arc::new(Mutex::new(released)), goes };
+            Shared { scripts, other, requests: Arc::clone(&requests), released: Arc::new(Mutex::new(released)), goes };
         let shared = Arc::new(shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -99,6 +109,7 @@ impl Server {
 
 struct Shared {
     scripts: Vec<Vec<Step>>,
+    other: Option<Vec<Step>>,
     requests: Arc<Mutex<Vec<Request>>>,
     released: Arc<Mutex<Receiver<()>>>,
     goes: Sender<()>,
@@ -107,12 +118,14 @@ struct Shared {
 impl Shared {
     fn serve(&self, mut stream: TcpStream) {
         let Some(request) = read_request(&mut stream) else { return };
+        let aside = self.other.as_ref().filter(|_| request.method != "POST").cloned();
         let number = {
             let mut requests = self.requests.lock().unwrap();
             requests.push(request);
-            requests.len() - 1
+            let counted = |known: &&Request| self.other.is_none() || known.method == "POST";
+            requests.iter().filter(counted).count().saturating_sub(1)
         };
-        let script = self.scripts.get(number).or(self.scripts.last()).cloned().unwrap_or_default();
+        let script = aside.or_else(|| self.scripts.get(number).or(self.scripts.last()).cloned()).unwrap_or_default();
         for step in script {
             if !self.step(&step, &mut stream) {
                 if matches!(step, Step::Reset) {

@@ -1,0 +1,148 @@
+//! The terminal is given back on every way out: its settings, its modes, its main screen.
+
+use crate::support::pty::{Ended, Home, Pty, Start};
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// The workbench is up and at rest.
+const READY: &str = "Write below; Enter";
+
+fn up(home: &Home) -> Pty {
+    let pty = Pty::open(home);
+    pty.see(READY);
+    assert!(pty.ledger().on.contains(&1049), "the other screen is taken");
+    assert_ne!(pty.termios(), pty.before, "raw mode is on");
+    pty
+}
+
+#[track_caller]
+fn clean(pty: Pty, code: u32) -> Ended {
+    let before = pty.before.clone();
+    let ended = pty.ended();
+    assert_eq!(ended.termios, before, "the terminal's settings");
+    assert!(ended.ledger.balanced(), "left behind: {:?}", ended.ledger);
+    assert_eq!(ended.code, code, "the exit code; the screen:\n{}", ended.screen);
+    assert!(!ended.screen.contains('┌'), "a frame is left on the main screen:\n{}", ended.screen);
+    ended
+}
+
+#[test]
+fn after_quitting() {
+    let home = Home::offline();
+    let pty = up(&home);
+    pty.keys("\x04");
+    clean(pty, 0);
+    let pty = up(&home);
+    pty.keys("draft\x03");
+    pty.see(READY);
+    pty.keys("\x03");
+    pty.see("once more quits");
+    pty.keys("\x03");
+    clean(pty, 0);
+}
+
+#[test]
+fn after_signals() {
+    let home = Home::offline();
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let pty = up(&home);
+        pty.signal(signal);
+        clean(pty, code);
+    }
+}
+
+#[test]
+fn with_the_mouse_taken() {
+    let home = Home::offline();
+    home.config("[screen]\nmouse = true\n");
+    let pty = up(&home);
+    assert!(pty.ledger().on.contains(&1000) || pty.ledger().on.contains(&1002), "{:?}", pty.ledger());
+    pty.signal(Signal::TERM);
+    clean(pty, 143);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn after_a_panic() {
+    for (wher, keys) in [("update", "\x1b[20~"), ("engine", "\tu")] {
+        let mut home = Home::offline();
+        home.set("PLEACH_TEST_PANIC", wher);
+        let pty = up(&home);
+        pty.keys(keys);
+        let ended = clean(pty, 101);
+        let raw = String::from_utf8_lossy(&ended.raw).into_owned();
+        let (screen, main) = raw.rsplit_once("\x1b[?1049l").unwrap();
+        assert!(main.contains(&format!("rehearsed in the {wher}")), "the words stand on the main screen: {main:?}");
+        assert!(!screen.contains("rehearsed"), "and not before");
+        let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
+        assert!(log.contains("rehearsed"), "and in the log: {log:?}");
+    }
+}
+
+#[test]
+fn after_a_failed_start() {
+    let home = Home::offline();
+    home.config("[screen\nmouse = true\n");
+    let pty = Pty::open(&home);
+    let ended = clean(pty, 2);
+    assert!(!ended.ledger.entered, "the other screen was not even taken");
+    assert!(ended.screen.contains("config.toml"), "{}", ended.screen);
+    let home = Home::offline();
+    let dir = home.path("data/pleach");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("pleach.db"), vec![7; 40_000]).unwrap();
+    clean(Pty::open(&home), 5);
+    assert_eq!(std::fs::read(dir.join("pleach.db")).unwrap(), vec![7; 40_000], "the file is left as it was");
+}
+
+/// In the first moments Ctrl+C is a signal or already a key; both ways the terminal is whole afterwards.
+#[test]
+fn ctrl_c_at_once() {
+    let home = Home::offline();
+    for wait in [0, 2, 5, 10, 20, 35, 50] {
+        let pty = Pty::open(&home);
+        // The moment itself is what is tried here; nothing depends on how far the program has come by then.
+        std::thread::sleep(Duration::from_millis(wait));
+        pty.keys("\x03");
+        let code = pty.gone_within(Duration::from_millis(1_500));
+        let ended = match code {
+            Some(code) => pty.ended_with(code),
+            None => {
+                pty.see("once more quits");
+                pty.keys("\x03\x03");
+                let code = pty.gone_within(Duration::from_secs(20)).expect("Ctrl+C twice quits");
+                pty.ended_with(code)
+            }
+        };
+        // 1000: ended by the signal itself, before the program could listen to it.
+        assert!([0, 130, 1000].contains(&ended.code), "after {wait} ms: {}", ended.code);
+        assert!(ended.ledger.balanced(), "after {wait} ms: {:?}", ended.ledger);
+        assert_eq!(ended.termios, ended.before, "after {wait} ms");
+    }
+}
+
+#[test]
+fn without_a_terminal_it_says_so() {
+    let home = Home::offline();
+    let (said, code) = home.cli(&[]);
+    assert!(said.contains("needs a terminal"), "{said}");
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn the_demo_saves_nothing() {
+    let home = Home::offline();
+    let pty = Start::new(&home).args(&["--demo"]).size(200, 40).run();
+    pty.see("demo, nothing is saved");
+    pty.until("a conversation", |screen| screen.contains("you ·") || screen.contains("offline ·"));
+    pty.keys("Does it answer?\r");
+    pty.see("I am the offline model");
+    pty.until("the answer is whole", |screen| screen.contains(" out · "));
+    pty.keys("\x04");
+    let ended = clean(pty, 0);
+    assert!(ended.ledger.entered);
+    for folder in ["data", "config", "tmp"] {
+        let left: Vec<_> = std::fs::read_dir(home.path(folder)).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{folder} holds {left:?}");
+    }
+}

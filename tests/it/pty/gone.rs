@@ -1,0 +1,81 @@
+//! The terminal is gone: its window was closed, or tmux killed the session.
+
+use super::shell::until;
+use crate::support::pty::{Home, Start};
+use crate::support::server::{Server, Step, stream, words};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Processor time that a process has used, in hundredths of a second.
+fn used(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}
+
+/// Once with the signal that a terminal sends at its end, once where nobody sends one.
+#[test]
+fn the_window_is_closed_in_the_middle_of_an_answer() {
+    for controlling in [true, false] {
+        let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
+        let home = Home::server(&server.base_url());
+        let mut start = Start::new(&home);
+        start.controlling = controlling;
+        let mut pty = start.run();
+        pty.see("write a message");
+        pty.keys("A question\r");
+        pty.see("Part of an answer");
+        let pid = pty.pid.as_raw_nonzero().get();
+        let before = used(pid);
+        pty.take_away();
+        let began = Instant::now();
+        let code = loop {
+            // Its own use of the processor while it ends; a spinning thread would show here.
+            if let (Some(before), Some(now)) = (before, used(pid)) {
+                assert!(now.saturating_sub(before) < 60, "it spins: {now} after {before}");
+            }
+            if let Some(code) = pty.gone_within(Duration::from_millis(20)) {
+                break code;
+            }
+            assert!(began.elapsed() < Duration::from_secs(5), "it stays behind (controlling: {controlling})");
+        };
+        assert_eq!(code, 129, "controlling: {controlling}");
+        assert!(server.saw_client_leave());
+        let list = home.json(&["message", "list"]);
+        let last = list.as_array().and_then(|list| list.last()).unwrap();
+        assert_eq!(last["content"], "Part of an answer", "{list}");
+        assert!(["cancelled", "interrupted"].contains(&last["status"].as_str().unwrap()), "{last}");
+    }
+}
+
+fn tmux(socket: &str, home: &Home, args: &[&str]) -> String {
+    let mut command = Command::new("tmux");
+    command.args(["-f", "/dev/null", "-L", socket]).args(args).current_dir(home.work());
+    home.dress(&mut command);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn in_tmux() {
+    if !Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: there is no tmux here");
+        return;
+    }
+    let home = Home::offline();
+    let socket = format!("pleach-test-{}", std::process::id());
+    let program = env!("CARGO_BIN_EXE_pleach");
+    tmux(&socket, &home, &["new-session", "-d", "-s", "t", "-x", "100", "-y", "30", program]);
+    let shows = |text: &str| tmux(&socket, &home, &["capture-pane", "-p", "-t", "t"]).contains(text);
+    until("the workbench in tmux", || shows("write a message"));
+    let pid: i32 = tmux(&socket, &home, &["list-panes", "-t", "t", "-F", "#{pane_pid}"]).trim().parse().unwrap();
+    tmux(&socket, &home, &["send-keys", "-t", "t", "-l", "Hello from tmux"]);
+    until("the typed text", || shows("Hello from tmux"));
+    tmux(&socket, &home, &["send-keys", "-t", "t", "Enter"]);
+    until("the answer", || shows("I am the offline model") && shows(" out · "));
+    tmux(&socket, &home, &["kill-session", "-t", "t"]);
+    until("the program is gone", || used(pid).is_none());
+    tmux(&socket, &home, &["kill-server"]);
+    let list = home.json(&["message", "list"]);
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
+}

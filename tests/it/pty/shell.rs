@@ -1,0 +1,108 @@
+//! Job control under a real shell: into the background, back into the foreground, with an answer on its way.
+
+use crate::support::pty::{Home, Pty, Start};
+use crate::support::server::{Server, Step, end, stream, words};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn children(pid: i32) -> Vec<i32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// The letter for what a process does: `T` when it is stopped.
+fn does(pid: i32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+#[track_caller]
+pub(super) fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "never {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn shell(home: &mut Home) -> Option<Pty> {
+    let bash = Path::new("/bin/bash");
+    if !bash.exists() || !Path::new("/proc/self/stat").exists() {
+        return None;
+    }
+    let rc = home.path("inputrc");
+    std::fs::write(&rc, "set enable-bracketed-paste off\n").unwrap();
+    home.set("INPUTRC", &rc.display().to_string());
+    home.set("PS1", "SHELL> ");
+    let pty = Start::new(home).program(bash).args(&["--norc", "--noprofile", "-i"]).run();
+    pty.see("SHELL>");
+    Some(pty)
+}
+
+#[test]
+fn into_the_background_and_back() {
+    let answer =
+        vec![stream(), words("Half of it "), Step::Stall, words("and the other half."), end()];
+    let server = Server::start_posts(vec![answer]);
+    let mut home = Home::server(&server.base_url());
+    let Some(pty) = shell(&mut home) else {
+        println!("SKIPPED: there is no bash or no /proc here");
+        return;
+    };
+    pty.keys(&format!("{}\r", env!("CARGO_BIN_EXE_pleach")));
+    pty.see("write a message");
+    pty.keys("Tell me\r");
+    pty.see("Half of it");
+    let program = children(pty.pid.as_raw_nonzero().get()).pop().unwrap();
+
+    pty.keys("\x1a");
+    pty.see("Stopped");
+    pty.until("the main screen", |screen| !screen.contains('┌'));
+    let ledger = pty.ledger();
+    assert!(ledger.balanced(), "{ledger:?}");
+    until("the program is stopped", || does(program) == Some('T'));
+    pty.keys("stty -a\r");
+    let stty = pty.see("cmspar");
+    assert!(stty.contains(" icanon") && stty.contains(" echo ") && stty.contains(" isig"), "{stty}");
+
+    let before = pty.raw().len();
+    pty.keys("bg\r");
+    pty.until_bytes("the shell answers", |raw, _| String::from_utf8_lossy(&raw[before..]).contains("&\r\n"));
+    until("it is stopped again", || does(program) == Some('T'));
+    pty.keys("echo still-$((40+2))\r");
+    pty.see("still-42");
+    let wrote = String::from_utf8_lossy(&pty.raw()[before..]).into_owned();
+    assert!(!wrote.contains("\x1b[?1049h") && !wrote.contains('┌'), "in the background it wrote {wrote:?}");
+
+    server.release();
+    pty.keys("fg\r");
+    let screen = pty.see("and the other half.");
+    assert!(screen.contains("Tell me") && screen.contains('┌'), "drawn whole:\n{screen}");
+    assert!(!screen.contains("SHELL>") && !screen.contains("still-42"), "nothing of the shell is left:\n{screen}");
+    let ledger = pty.ledger();
+    assert!(ledger.on.contains(&1049) && ledger.on.contains(&2004) && ledger.pushed == 1, "{ledger:?}");
+    pty.keys("\x04");
+    pty.until("back in the shell", |screen| !screen.contains('┌'));
+    pty.keys("echo code-$?\r");
+    pty.see("code-0");
+    assert!(pty.ledger().balanced(), "{:?}", pty.ledger());
+    assert_eq!(server.requests().iter().filter(|request| request.method == "POST").count(), 1);
+}
+
+/// The window is closed while the program is stopped: it must not stay behind.
+#[test]
+fn a_stopped_program_ends_with_its_terminal() {
+    let mut home = Home::offline();
+    let Some(mut pty) = shell(&mut home) else {
+        println!("SKIPPED: there is no bash or no /proc here");
+        return;
+    };
+    pty.keys(&format!("{}\r", env!("CARGO_BIN_EXE_pleach")));
+    pty.see("write a message");
+    let program = children(pty.pid.as_raw_nonzero().get()).pop().unwrap();
+    pty.keys("\x1a");
+    pty.see("Stopped");
+    until("the program is stopped", || does(program) == Some('T'));
+    pty.take_away();
+    until("the program is gone", || does(program).is_none_or(|letter| letter == 'Z'));
+}
