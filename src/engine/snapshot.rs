@@ -148,7 +148,8 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 }
 
 /// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
-/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The others become gaps, each with its size in rough tokens.
+/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
+/// others become gaps, each with its size in rough tokens.
 fn horizon(
     session: &Session,
     branch: &Branch,
