@@ -150,7 +150,9 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
-    listed.iter_mut().for_each(|item| item.form = Form::Out);
+    for item in &mut listed {
+        item.form = Form::Out;
+    }
     let verdict = out(admitted, coming, action, does);
     Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
 }
