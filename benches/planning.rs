@@ -14,6 +14,9 @@ use pleach::domain::tokens::Encoding;
 use std::time::{Duration, Instant};
 use talk::{Own, Quarter, Said, Talk};
 
+/// Turns of the conversation whose requests are compared.
+const STEPS: usize = 120;
+
 fn policy(name: &str) -> PolicySpec {
     let layered = name == "layered";
     PolicySpec { name: name.into(), anchored: layered, shorten_tools: layered, ..PolicySpec::default() }
@@ -36,7 +39,7 @@ fn share(name: &str, layout: Layout) -> f64 {
     let mut talk = Talk { policy: policy(name), layout, budget: 8_000, ..Talk::default() };
     let (mut reused, mut sent) = (0_u64, 0_u64);
     let mut before: Option<Outline> = None;
-    for number in 0..200 {
+    for number in 0..STEPS {
         let said = turn(number);
         talk.open = vec![said[0].clone()];
         let state = Own { section: Section::State, text: format!("Goal: step {number}. {}", "known fact ".repeat(40)) };
