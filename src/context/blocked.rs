@@ -11,7 +11,7 @@ use crate::domain::plan::{Blocked, Choice, Form, Reason};
 
 /// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
 pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
-    let mut choices = vec![Choice::LargerBudget { at_least: needed }, Choice::OtherModel];
+    let mut choices = vec![Choice::LargerBudget { at_least: input.budget.cap_for(needed) }, Choice::OtherModel];
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
         let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));

@@ -207,7 +207,11 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| fresh_name(session, &parent.name));
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            must_be_free(session, name)?;
+        }
+        let name = name.unwrap_or_else(|| fresh_name(session, &parent.name));
         let child = Branch {
             id: BranchId(Uuid::now_v7()),
             name: name.clone(),
@@ -252,6 +256,9 @@ impl Core {
             return Err(Failure::user("A branch needs a name."));
         }
         let branch = self.branch(id)?;
+        if name != branch.name {
+            must_be_free(self.session_of(id)?, &name)?;
+        }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
         self.record(&branch, &what, Write::Name { branch: id, name }, &change)
@@ -462,6 +469,16 @@ fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<Stat
     let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
     let next = session.next_state();
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
+}
+
+/// Two branches of one name could not be told apart.
+fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+    if session.branches.iter().any(|branch| branch.name == name) {
+        return Err(
+            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
+        );
+    }
+    Ok(())
 }
 
 fn fresh_name(session: &Session, base: &str) -> String {

@@ -27,7 +27,12 @@ impl Core {
             }
             other => {
                 let result = self.on_session(other);
+                let opened = matches!(result, Ok(Answer::Opened(_)));
                 self.answer(ticket, result);
+                // Settings of a branch mean something only once its session is known.
+                if let Some(branch) = self.session().ok().filter(|_| opened).map(|session| session.current) {
+                    self.show_settings(&self.branch(branch)?);
+                }
                 Ok(())
             }
         }

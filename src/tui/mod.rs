@@ -151,7 +151,16 @@ impl Bench {
         let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
         let theme = Theme::built_in(&setup.theme, setup.ascii);
         let theme = if setup.few_colours { theme.in_256_colours() } else { theme };
-        Self { door, screen, model, cache: Cache::default(), theme, began: Instant::now(), ended: None, early: Vec::new() }
+        Self {
+            door,
+            screen,
+            model,
+            cache: Cache::default(),
+            theme,
+            began: Instant::now(),
+            ended: None,
+            early: Vec::new(),
+        }
     }
 
     fn start(&mut self, setup: Setup) -> io::Result<()> {

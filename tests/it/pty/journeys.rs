@@ -41,7 +41,9 @@ fn a_newcomer() {
     let home = Home::fresh();
     let pty = Pty::open(&home);
     pty.until("the first screen explains itself", |screen| {
-        screen.contains("Enter sends exactly what the") && screen.contains("What was looked for") && screen.contains("Ctrl+O")
+        screen.contains("Enter sends exactly what the")
+            && screen.contains("What was looked for")
+            && screen.contains("Ctrl+O")
     });
     pty.keys("How do bees dance?");
     pty.keys("\r");
@@ -52,7 +54,9 @@ fn a_newcomer() {
 
     pty.keys("\x0f");
     let screen = pty.until("the overlay with both turns", |screen| {
-        screen.contains("What the next call holds") && screen.contains("How do bees dance?") && screen.contains("And wasps?")
+        screen.contains("What the next call holds")
+            && screen.contains("How do bees dance?")
+            && screen.contains("And wasps?")
     });
     let with = after(&screen, "request ").to_owned();
     pty.keys("jjjx");
@@ -163,7 +167,8 @@ fn two_branches_answer_at_once() {
 
 #[test]
 fn servers_that_refuse() {
-    let wrong = json(401, &[], r#"{"error":{"message":"Incorrect API key provided: sk-te**key","code":"invalid_api_key"}}"#);
+    let wrong =
+        json(401, &[], r#"{"error":{"message":"Incorrect API key provided: sk-te**key","code":"invalid_api_key"}}"#);
     let busy = json(429, &[("retry-after", "30")], r#"{"error":{"message":"Rate limit reached"}}"#);
     let server = Server::start_posts(vec![wrong, busy, answer("At last.")]);
     let home = Home::server(&server.base_url());

@@ -41,8 +41,7 @@ fn shell(home: &mut Home) -> Option<Pty> {
 
 #[test]
 fn into_the_background_and_back() {
-    let answer =
-        vec![stream(), words("Half of it "), Step::Stall, words("and the other half."), end()];
+    let answer = vec![stream(), words("Half of it "), Step::Stall, words("and the other half."), end()];
     let server = Server::start_posts(vec![answer]);
     let mut home = Home::server(&server.base_url());
     let Some(pty) = shell(&mut home) else {
