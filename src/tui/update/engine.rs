@@ -192,12 +192,14 @@ fn closed(
 
 fn state(model: &mut Model, branch: BranchId, version: Option<crate::domain::branch::StateVersion>, missing: bool) {
     let Some(session) = &mut model.session else { return };
+    let current = session.current == branch;
     if let Some(known) = session.branches.iter_mut().find(|known| known.id == branch) {
-        known.state = version;
-    }
-    if missing && session.current == branch {
-        let text = "The answer brought no state block; the state before it still counts.";
-        model.status.say(Weight::Notice, text, model.now);
+        if !missing {
+            known.state = version;
+        } else if current && known.state.is_some() {
+            let text = "The answer brought no state block; the state before it still counts.";
+            model.status.say(Weight::Notice, text, model.now);
+        }
     }
     if is_current(model, branch) {
         model.plan.touch(model.now);
