@@ -148,7 +148,16 @@ impl Bench {
         };
         let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
         let theme = Theme::built_in(&setup.theme, setup.ascii);
-        Self { door, screen, model, cache: Cache::default(), theme, began: Instant::now(), ended: None, early: Vec::new() }
+        Self {
+            door,
+            screen,
+            model,
+            cache: Cache::default(),
+            theme,
+            began: Instant::now(),
+            ended: None,
+            early: Vec::new(),
+        }
     }
 
     fn start(&mut self, setup: Setup) -> io::Result<()> {
@@ -273,7 +282,7 @@ impl Bench {
 fn writes(msg: &Msg) -> bool {
     match msg {
         Msg::Paste(_) => true,
-        Msg::Key(chord) => chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace),
+        Msg::Key(chord) => chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j')),
         _ => false,
     }
 }
