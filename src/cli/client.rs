@@ -1,7 +1,7 @@
 //! Requests through the engine's door, one at a time, and the events that come meanwhile.
 //! Not for: what is asked (the commands).
 
-use super::output::Io;
+use super::output::{Io, in_commands};
 use super::stop::Stop;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::plan::Blocked;
@@ -94,7 +94,7 @@ impl<'a> Client<'a> {
         match self.call(request, io)? {
             Answer::Opened(view) => {
                 for line in &view.recovered {
-                    io.note(line);
+                    io.note(&in_commands(line));
                 }
                 Ok(view)
             }

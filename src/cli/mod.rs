@@ -24,7 +24,7 @@ use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
-use output::{Io, sentence};
+use output::{Io, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
 
 /// What happened, what was kept, what to do: each a sentence.
 fn told(failure: &Failure) -> String {
-    let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(part));
+    let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(&in_commands(part)));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -199,7 +199,7 @@ impl Run<'_, '_> {
     fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
         let words = match self.client.call(request, &mut self.io)? {
             Answer::Done(words) if words.is_empty() => said.to_owned(),
-            Answer::Done(words) => words,
+            Answer::Done(words) => sentence(&in_commands(&words)),
             Answer::Branch(_) | Answer::Text(_) => said.to_owned(),
             other => return Err(unexpected(&other)),
         };

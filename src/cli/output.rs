@@ -167,15 +167,40 @@ pub fn escaped_lines(lines: &str) -> String {
     out
 }
 
+/// Without the numbers of the system's errors, which say nothing to a person.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    out
+}
+
+/// What the engine says of keys, in commands.
+#[must_use]
+pub fn in_commands(text: &str) -> String {
+    let keys = [
+        ("u undoes it", "`pleach undo` takes it back"),
+        ("R asks anew, c goes on", "`pleach regenerate` asks anew"),
+        ("your draft is kept", "nothing was added to the conversation"),
+    ];
+    keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
+}
+
 /// Sentences as they are read: with a capital and an end.
 #[must_use]
 pub fn sentence(text: &str) -> String {
-    let text = text.trim();
+    let text = without_numbers(text.trim());
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return String::new() };
     // A path, a flag or a name keeps its own spelling.
     let word = text.split_whitespace().next().unwrap_or_default();
-    let begins = if word.chars().all(char::is_lowercase) { first.to_uppercase().collect() } else { first.to_string() };
+    let begins = if word != "pleach" && word.chars().all(char::is_lowercase) {
+        first.to_uppercase().collect()
+    } else {
+        first.to_string()
+    };
     let end = if text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
     format!("{begins}{}{end}", chars.as_str())
 }

@@ -624,3 +624,19 @@ fn json_escapes_lose_nothing() {
     assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     assert_eq!((output::number(1_234_567_u32), output::money(1_500)), ("1,234,567".into(), "$0.0015".into()));
 }
+
+#[test]
+fn failures_are_sentences_in_the_words_of_commands() {
+    use super::output::{escaped_lines, in_commands, sentence};
+    for (raw, read) in [
+        ("the server refused", "The server refused."),
+        ("pleach session list shows them.", "pleach session list shows them."),
+        ("/x cannot be opened: Is a directory (os error 21)", "/x cannot be opened: Is a directory."),
+        ("gpt-9 is unknown!", "gpt-9 is unknown!"),
+        ("  ", ""),
+    ] {
+        assert_eq!(sentence(raw), read);
+    }
+    assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` takes it back.");
+    assert_eq!(escaped_lines("{\"a\":\"\u{9b}\"}\n{\"b\":\"é\"}\n"), "{\"a\":\"\\u009b\"}\n{\"b\":\"é\"}\n");
+}

@@ -261,7 +261,7 @@ fn apply_env(settings: &mut Settings, env: &Environment) -> Result<(), ConfigErr
             return Err(ConfigError::Given {
                 name: "OPENAI_BASE_URL".into(),
                 value: super::start::without_userinfo(&address),
-                what: "is no address like https://host/v1".into(),
+                what: "must be an address like https://host/v1".into(),
                 nearest: None,
             });
         };

@@ -112,7 +112,7 @@ fn later_layers_stand_above() {
     );
     let config = home.load(&[]).unwrap();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("from-user", Mode::Off));
-    assert!(config.settings.screen.ascii && config.settings.screen.reasoning);
+    assert!(config.settings.screen.ascii && !config.settings.screen.mouse);
     assert_eq!(config.paths.store, home.dir.path().join("u.db"));
     home.folder("model = \"from-folder\"\n[screen]\ntheme = \"light\"\n");
     let config = home.load(&[]).unwrap();

@@ -137,7 +137,6 @@ pub enum Theme {
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the person's file")]
 pub struct Screen {
     /// Colours.
     pub theme: Theme,
@@ -145,15 +144,11 @@ pub struct Screen {
     pub ascii: bool,
     /// Mouse capture.
     pub mouse: bool,
-    /// No spinner, no blinking.
-    pub reduced_motion: bool,
-    /// Show what models think aloud.
-    pub reasoning: bool,
 }
 
 impl Default for Screen {
     fn default() -> Self {
-        Self { theme: Theme::Auto, ascii: false, mouse: false, reduced_motion: false, reasoning: true }
+        Self { theme: Theme::Auto, ascii: false, mouse: false }
     }
 }
 

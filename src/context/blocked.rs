@@ -6,11 +6,12 @@ use super::forms::{Marks, cost_of, turn_cost};
 use super::window::OPEN_OLDER;
 use crate::domain::input::{MESSAGE_FRAMING, PlanInput};
 use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::Role;
 use crate::domain::plan::{Blocked, Choice, Form, Reason};
 
 /// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
 pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
-    let mut choices = vec![Choice::LargerBudget { at_least: needed }, Choice::OtherModel];
+    let mut choices = vec![Choice::LargerBudget { at_least: input.budget.cap_for(needed) }, Choice::OtherModel];
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
         let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));
@@ -24,7 +25,10 @@ pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &
     if input.tools_tokens > 0 {
         choices.push(Choice::FewerTools { frees: input.tools_tokens });
     }
-    choices.push(Choice::ShorterMessage { by: needed.saturating_sub(input.budget.prompt) });
+    let by = needed.saturating_sub(input.budget.prompt);
+    if input.open.messages.iter().any(|message| message.role == Role::User && message.tokens > by) {
+        choices.push(Choice::ShorterMessage { by });
+    }
     let rows = explain::required_rows(input, marks, open);
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })
 }

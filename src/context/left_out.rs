@@ -28,17 +28,17 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     for index in (0..input.turns.len()).rev() {
         pile_gaps(input, index + 1, &mut pile, &mut rows);
         let messages = barred(admitted, &input.turns[index], Some(index));
-        let row = out_row(admitted, index);
-        if row.is_none() || !messages.is_empty() {
+        if !messages.is_empty() {
             rows.extend(pile.take());
         }
         rows.extend(messages);
-        let Some(row) = row else { continue };
-        listed += 1;
-        if listed > LISTED && row.pin.is_none() && matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. }) {
+        if let Some(row) = piled_row(admitted, index).filter(|_| listed >= LISTED) {
             add(row, &mut pile, &mut rows);
-        } else {
-            rows.extend(pile.take());
+            continue;
+        }
+        rows.extend(pile.take());
+        if let Some(row) = out_row(admitted, index) {
+            listed += 1;
             rows.push(row);
         }
     }
@@ -75,6 +75,22 @@ fn piled(newer: &Row, older: &Row) -> Row {
     )
 }
 
+/// A turn that is just too old, for a pile: without a price, which would cost a choice of window for each.
+fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
+    let turn = &admitted.input.turns[index];
+    let plain = admitted.places[index] == Place::Outside && admitted.marks.turn(turn).is_none();
+    let mut sent = turn.messages.iter().filter(|message| message.bar.is_none()).peekable();
+    if !plain || sent.peek().is_none() {
+        return None;
+    }
+    let tokens = sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+    let first = turn.messages.first()?.key;
+    let last = turn.messages.last().map_or(first, |message| message.key);
+    let reason = outside(admitted, index, None);
+    let can = matches!(reason, Reason::OutsideWindow | Reason::Budget { .. });
+    can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
+}
+
 fn gap_row(gap: &Gap) -> Row {
     range(gap.range, gap.turns, gap.tokens, Some(gap.from), Reason::OutsideWindow)
 }
@@ -92,7 +108,7 @@ fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>
         verdict: Verdict::Out { needed: tokens, remedy: Some(remedy) },
         reason,
         tokens,
-        title: format!("{turns} older turns"),
+        title: if turns == 1 { "1 older turn".into() } else { format!("{turns} older turns") },
         source: Source { turn: from, ..Source::default() },
         pin: None,
         items: Vec::new(),
@@ -105,10 +121,8 @@ fn ends(row: &Row) -> (Hash, Hash) {
     match row.atom {
         Atom::Turn { user, tip } => (user, tip),
         Atom::Range { first, last } => (first, last),
-        Atom::Preamble { first } => (first, row.items.last().map_or(first, |item| item.key)),
         Atom::Episode { call, tip } => (call, tip),
-        Atom::Message { node } => (node, node),
-        Atom::Section { text } => (text, text),
+        Atom::Preamble { first: key } | Atom::Message { node: key } | Atom::Section { text: key } => (key, key),
     }
 }
 
@@ -132,11 +146,13 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
             (Reason::UserExcluded { once }, remedy, coming)
         }
         Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
-        Place::Outside => (outside(admitted, index, tokens, mark), include, card(0)),
+        Place::Outside => (outside(admitted, index, mark), include, card(0)),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
-    listed.iter_mut().for_each(|item| item.form = Form::Out);
+    for item in &mut listed {
+        item.form = Form::Out;
+    }
     let verdict = out(admitted, coming, action, does);
     Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
 }
@@ -163,7 +179,9 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
     }
 }
 
-fn outside(admitted: &Admitted<'_>, index: usize, tokens: u32, mark: Option<MarkKind>) -> Reason {
+fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
+    let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
+    let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
     if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
         Reason::TtlExpired
     } else if tokens > admitted.input.budget.prompt {

@@ -61,7 +61,9 @@ pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<W
     let outside = rows.iter().filter(|row| stands_before_turns(row, layout));
     push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
     for row in rows.iter().filter(|row| row.section() == Some(Section::Recent)) {
-        in_order(row).into_iter().for_each(|item| push_item(&mut messages, item, Vec::new(), false, dialect));
+        for item in in_order(row) {
+            push_item(&mut messages, item, Vec::new(), false, dialect);
+        }
     }
     let changing: Vec<Piece> =
         rows.iter().filter(|row| stands_in_message(row, layout)).filter_map(block_piece).collect();

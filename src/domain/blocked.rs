@@ -69,7 +69,7 @@ impl Warning {
 pub enum Choice {
     /// Raise the cap.
     LargerBudget {
-        /// To at least this many tokens of prompt budget.
+        /// To at least this many tokens, the safety margin included.
         at_least: u32,
     },
     /// Ask a model with a larger window.

@@ -245,6 +245,14 @@ impl Budget {
         let safety = (window / 100 * 3).max(256).min(capped / 8);
         Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap }
     }
+
+    /// The smallest cap that leaves a prompt budget of `needed` tokens (see [`Budget::work_out`]).
+    #[must_use]
+    pub fn cap_for(&self, needed: u32) -> u32 {
+        let margin = (self.context_window / 100 * 3).max(256);
+        let shrunk = u64::from(needed) * 8 / 7 + 1;
+        needed.saturating_add(margin).min(u32::try_from(shrunk).unwrap_or(u32::MAX))
+    }
 }
 
 /// A solved plan. Its rows are in the order of the request, then suggestions, then what is out (newest first).

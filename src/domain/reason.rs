@@ -160,9 +160,10 @@ impl Remedy {
     #[must_use]
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; nothing has to leave for it".to_owned(),
+            (0, _) => "; no turn has to leave for it".to_owned(),
             (tokens, 0) => format!("; {tokens} tokens too many, so the budget must grow too"),
-            (tokens, turns) => format!("; pushes out the {turns} oldest {} ({tokens} tokens)", turns_word(turns)),
+            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens)"),
+            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens)"),
         };
         format!("{key} {}{price}", self.does)
     }

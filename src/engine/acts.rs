@@ -207,7 +207,11 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| fresh_name(session, &parent.name));
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            must_be_free(session, name)?;
+        }
+        let name = name.unwrap_or_else(|| fresh_name(session, &parent.name));
         let child = Branch {
             id: BranchId(Uuid::now_v7()),
             name: name.clone(),
@@ -246,14 +250,18 @@ impl Core {
     }
 
     /// Renames a branch.
-    pub(super) fn rename(&mut self, id: BranchId, name: String) -> Result<Answer, Failure> {
+    pub(super) fn rename(&mut self, id: BranchId, name: &str) -> Result<Answer, Failure> {
         let name = name.trim().to_owned();
         if name.is_empty() {
             return Err(Failure::user("A branch needs a name."));
         }
         let branch = self.branch(id)?;
+        if name != branch.name {
+            must_be_free(self.session_of(id)?, &name)?;
+        }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
-        self.record(&branch, format!("renamed {} to {name}", branch.name), Write::Name { branch: id, name }, change)
+        let what = format!("renamed {} to {name}", branch.name);
+        self.record(&branch, &what, Write::Name { branch: id, name }, &change)
     }
 
     /// Puts a branch away or takes it back.
@@ -266,7 +274,7 @@ impl Core {
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
         let what = if archived { "archived" } else { "took back" };
-        self.record(&branch, format!("{what} {}", branch.name), Write::Archive { branch: id, archived }, change)
+        self.record(&branch, &format!("{what} {}", branch.name), Write::Archive { branch: id, archived }, &change)
     }
 
     /// Replaces a branch's overrides.
@@ -280,18 +288,18 @@ impl Core {
             after: Box::new(overrides.clone()),
         };
         let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
-        self.record(&branch, format!("changed the settings of {}", branch.name), write, change)
+        self.record(&branch, &format!("changed the settings of {}", branch.name), write, &change)
     }
 
     /// Writes one change with its operation, then applies it.
-    fn record(&mut self, branch: &Branch, what: String, write: Write, change: Change) -> Result<Answer, Failure> {
-        let operation = self.operation(branch.session, what.clone(), vec![change.clone()]);
+    fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
+        let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
-        if let Change::Head { before, .. } = &change {
+        if let Change::Head { before, .. } = change {
             writes.push(super::undo::keep_anchor(branch.id, *before, branch.anchor.as_ref()));
         }
         self.store.write(writes)?;
-        self.apply(&change, true);
+        self.apply(change, true);
         Ok(Answer::Done(format!("{what}. u undoes it.")))
     }
 
@@ -310,7 +318,7 @@ impl Core {
         }
         let change = Change::Head { branch: id, before: branch.head, after: head };
         let write = Write::MoveHead { branch: id, expect: branch.head, head };
-        self.record(&branch, format!("moved {}", branch.name), write, change)?;
+        self.record(&branch, &format!("moved {}", branch.name), write, &change)?;
         Ok(Answer::Branch(Box::new(self.branch(id)?)))
     }
 
@@ -463,10 +471,20 @@ fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<Stat
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
 }
 
+/// Two branches of one name could not be told apart.
+fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+    if session.branches.iter().any(|branch| branch.name == name) {
+        return Err(
+            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
+        );
+    }
+    Ok(())
+}
+
 fn fresh_name(session: &Session, base: &str) -> String {
     let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
     let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
-    (2_u32..).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+    (2..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
 }
 
 fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {

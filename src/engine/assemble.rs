@@ -196,7 +196,7 @@ impl<'a> Work<'a> {
             let content = Arc::new(content.clone());
             let message = self.draft(*key, &content);
             open.atom = Atom::Turn { user: *key, tip: *key };
-            open.title = message.title.clone();
+            open.title.clone_from(&message.title);
             open.messages.push(message);
             self.bag.contents.insert(*key, content);
         }

@@ -35,9 +35,9 @@ impl Core {
         make: impl Fn(&Self, &Live, bool) -> Result<(T, Vec<Write>), Failure>,
     ) -> Result<T, Failure> {
         for attempt in 0..3 {
-            let (made, writes) = make(self, live, attempt == 2)?;
+            let (written, writes) = make(self, live, attempt == 2)?;
             match self.store.write(writes) {
-                Ok(()) => return Ok(made),
+                Ok(()) => return Ok(written),
                 Err(StoreError::Moved) => self.look_closely(branch, live)?,
                 Err(error) => return Err(error.into()),
             }

@@ -27,7 +27,12 @@ impl Core {
             }
             other => {
                 let result = self.on_session(other);
+                let opened = matches!(result, Ok(Answer::Opened(_)));
                 self.answer(ticket, result);
+                // Settings of a branch mean something only once its session is known.
+                if let Some(branch) = self.session().ok().filter(|_| opened).map(|session| session.current) {
+                    self.show_settings(&self.branch(branch)?);
+                }
                 Ok(())
             }
         }
@@ -52,7 +57,7 @@ impl Core {
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
-            Request::Trust { trusted } => self.trust(trusted),
+            Request::Trust { trusted } => Ok(self.trust(trusted)),
             other => self.on_branch(other),
         }
     }
@@ -62,7 +67,7 @@ impl Core {
         match request {
             Request::Switch { branch } => self.switch(branch),
             Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
-            Request::RenameBranch { branch, name } => self.rename(branch, name),
+            Request::RenameBranch { branch, name } => self.rename(branch, &name),
             Request::ArchiveBranch { branch, archived } => self.archive(branch, archived),
             Request::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
             Request::Sibling { branch, node, step } => self.sibling(branch, node, step),
@@ -92,7 +97,7 @@ impl Core {
         Ok(Answer::Branch(Box::new(found)))
     }
 
-    fn trust(&mut self, trusted: bool) -> Result<Answer, Failure> {
+    fn trust(&mut self, trusted: bool) -> Answer {
         let saved = (self.setup.save_trust)(trusted);
         self.trusted = trusted;
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
@@ -102,8 +107,8 @@ impl Core {
         let what =
             if trusted { "This folder is trusted: read-only tools are offered." } else { "No tools are offered here." };
         match saved {
-            Ok(()) => Ok(Answer::Done(what.into())),
-            Err(why) => Ok(Answer::Done(format!("{what} It holds until the program ends: {why}"))),
+            Ok(()) => Answer::Done(what.into()),
+            Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),
         }
     }
 }

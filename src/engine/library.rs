@@ -5,7 +5,7 @@ use super::api::{Answer, Event};
 use super::core::Core;
 use super::session::Session;
 use super::snapshot::fresh_key;
-use crate::domain::branch::{Branch, Overrides, SessionCard};
+use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -69,7 +69,6 @@ impl Core {
         let workspace = (self.setup.workspace.clone(), self.trusted);
         let view = self.session()?.view(&self.store, workspace, recovered)?;
         let branch = self.branch(current)?;
-        self.show_settings(&branch);
         if create {
             self.learn_window(&branch);
         }
@@ -212,6 +211,7 @@ impl Core {
         let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
         let old = known.map(|id| Session::load(&self.store, id)).transpose()?;
         let built = build_nodes(transcript, old.as_ref(), now);
+        let states = states_of(&built.nodes, old.as_ref());
         let (added, met) = (built.nodes.len() as u64, built.known);
         let head = built.current;
         let title = if transcript.title.trim().is_empty() { dated(now) } else { transcript.title.trim().to_owned() };
@@ -220,6 +220,7 @@ impl Core {
             None => {
                 writes.push(Write::PutSession { id, title: title.clone(), at: now });
                 writes.push(Write::Setting { key: source_key, value: Some(id.to_string()) });
+                writes.push(Write::Setting { key: origin_key(id), value: Some(transcript.source.clone()) });
                 writes.push(Write::PutNodes { session: id, nodes: built.nodes });
                 let branch = first_branch(id, head, now);
                 writes.push(Write::Setting { key: moved_key(id), value: head.map(|head| head.to_string()) });
@@ -230,6 +231,7 @@ impl Core {
                 writes.extend(self.follow(session, head)?);
             }
         }
+        writes.extend(states.into_iter().map(|version| Write::PutState { session: id, version }));
         self.store.write(writes)?;
         if self.sessions.contains_key(&id) {
             self.data_version = -1;
@@ -270,8 +272,8 @@ impl Core {
         }
         let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
         let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
-        let transcript =
-            Transcript { source: format!("pleach:{id}"), title: session.card.title.clone(), records, current };
+        let source = self.store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
+        let transcript = Transcript { source, title: session.card.title.clone(), records, current };
         Ok(Answer::Transcript(Box::new(transcript)))
     }
 }
@@ -312,6 +314,31 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
         }
     };
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
+}
+
+/// The state blocks that imported answers hold.
+fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
+    let first = old.map_or(1, Session::next_state);
+    let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
+    let found = answers.filter_map(|node| {
+        let block = crate::domain::state::find(&node.content.words(), node.head.end == End::Complete)?;
+        Some((node, block.text))
+    });
+    let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
+        text,
+        node: node.head.id,
+        key: node.head.key,
+        edited: false,
+        branch: None,
+        withdrawn: false,
+        version,
+        at: node.head.at,
+    };
+    found.zip(first..).map(version).collect()
+}
+
+fn origin_key(session: SessionId) -> String {
+    format!("source:{session}")
 }
 
 fn moved_key(session: SessionId) -> String {

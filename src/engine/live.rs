@@ -27,6 +27,7 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 /// A turn under way.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
 pub(super) struct Live {
     pub(super) state: TurnState,
     pub(super) session: SessionId,

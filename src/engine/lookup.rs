@@ -69,10 +69,13 @@ impl Core {
     }
 }
 
+/// Whether an id and a name fit.
+type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
+
 /// By id, by name, by unique prefix of an id, by unique beginning of a name.
 fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (String, String)) -> Result<&'a T, Failure> {
     let wanted = text.to_lowercase();
-    let rules: [&dyn Fn(&(String, String)) -> bool; 4] = [
+    let rules: [&Fits<'_>; 4] = [
         &|(id, _)| *id == wanted,
         &|(_, name)| name == text,
         &|(id, _)| wanted.len() >= SHORTEST && id.starts_with(&wanted),

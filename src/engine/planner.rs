@@ -140,15 +140,15 @@ fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Job> {
 }
 
 fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Solution {
-    let gathered = gatherer.gather(snapshot)?;
-    Ok(match context::plan(&gathered.input) {
-        Ok(plan) => Ok(rendered(gatherer, gathered, plan)?),
+    let found = gatherer.gather(snapshot)?;
+    Ok(match context::plan(&found.input) {
+        Ok(plan) => Ok(rendered(gatherer, found, plan)?),
         Err(blocked) => Err(Arc::from(blocked)),
     })
 }
 
-fn rendered(gatherer: &mut Gatherer, gathered: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
-    let Gathered { input, mut bag } = gathered;
+fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
+    let Gathered { input, mut bag } = found;
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {

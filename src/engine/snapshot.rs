@@ -128,7 +128,8 @@ pub(super) fn anchor_key(atom: &Atom) -> Option<Hash> {
 
 type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
 
-/// Marks whose messages are on the path (notes always are), and those that sleep.
+/// Marks whose messages are on the path (notes always are), and those that sleep; in an order that does not depend on when
+/// they were made, so that undo and a restart give the same plan.
 fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
     let mut awake = Vec::new();
     let mut asleep = Vec::new();
@@ -141,11 +142,14 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
             },
         }
     }
+    awake.sort_unstable_by_key(|mark: &Mark| mark.target);
+    asleep.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
     (awake, asleep)
 }
 
 /// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
-/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The others become gaps, each with its size in rough tokens.
+/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
+/// others become gaps, each with its size in rough tokens.
 fn horizon(
     session: &Session,
     branch: &Branch,

@@ -315,3 +315,125 @@ fn tool_done(turn: &mut TurnState, index: usize, output: ToolOutput) -> Vec<Effe
     }
     effects
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::provider::ProviderError;
+    use crate::domain::trace::ToolStatus;
+    use crate::domain::usage::Usage;
+    use proptest::prelude::*;
+
+    fn outcome(end: CallEnd, error: Option<ProviderErrorKind>) -> Outcome {
+        let error = error.map(|kind| ProviderError { kind, what: "no".into(), hint: String::new(), status: None });
+        Outcome {
+            end,
+            any: true,
+            finish_reason: None,
+            usage: Usage::default(),
+            error,
+            attempts: 1,
+            ttft_ms: None,
+            total_ms: 1,
+        }
+    }
+
+    fn done(index: usize) -> TurnEvent {
+        let output = ToolOutput { status: ToolStatus::Ok, body: format!("result {index}"), full_bytes: 8 };
+        TurnEvent::ToolDone { index, output }
+    }
+
+    fn call(index: u32, name: &str) -> TurnEvent {
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        TurnEvent::Delta(Delta::Call { index, id: None, name, args: "{}".into() })
+    }
+
+    fn events() -> impl Strategy<Value = TurnEvent> {
+        let ends = prop_oneof![
+            4 => Just(CallEnd::Complete),
+            1 => Just(CallEnd::Truncated),
+            1 => Just(CallEnd::Errored),
+            1 => Just(CallEnd::Cancelled)
+        ];
+        let errors = prop_oneof![
+            4 => Just(None),
+            1 => Just(Some(ProviderErrorKind::Server)),
+            1 => Just(Some(ProviderErrorKind::Body(crate::domain::model::Quirk::NoTools)))
+        ];
+        prop_oneof![
+            3 => "[a-z]{0,4}".prop_map(|text| TurnEvent::Delta(Delta::Text(text))),
+            1 => Just(TurnEvent::Delta(Delta::Accepted)),
+            1 => Just(TurnEvent::Delta(Delta::Reasoning("hm".into()))),
+            3 => (0_u32..3, prop_oneof![3 => Just("read"), 1 => Just("")]).prop_map(|(index, name)| call(index, name)),
+            3 => (ends, errors).prop_map(|(end, error)| TurnEvent::Ended(outcome(end, error))),
+            5 => (0_usize..4).prop_map(done),
+            2 => Just(TurnEvent::RoundOpened),
+            1 => Just(TurnEvent::RoundRefused),
+            1 => Just(TurnEvent::Cancel),
+        ]
+    }
+
+    /// What must hold of each step's effects, whatever came before.
+    fn check(turn: &TurnState, effects: &[Effect], users: &mut u32, closes: &mut u32) {
+        for effect in effects {
+            match effect {
+                Effect::CommitUser => *users += 1,
+                Effect::CommitEpisode { content, results } => {
+                    let calls: Vec<&str> = content.calls().map(|(id, _, _)| id).collect();
+                    let replies: Vec<&str> = results
+                        .iter()
+                        .flat_map(|result| &result.parts)
+                        .filter_map(|part| match part {
+                            Part::Reply { call, .. } => Some(call.as_str()),
+                            _ => None,
+                        })
+                        .collect();
+                    assert_eq!(calls, replies, "a result for each call, in their order");
+                    assert!(!calls.is_empty());
+                }
+                Effect::CommitAnswer { content, .. } => assert_eq!(content.calls().count(), 0),
+                Effect::Close { draft_back, completed } => {
+                    *closes += 1;
+                    assert!(!(*draft_back && (*completed || turn.committed)));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(turn.phase == Phase::Closed, *closes == 1);
+        assert!(*users <= 1 && *closes <= 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn any_order_of_events_keeps_atoms_whole(
+            events in proptest::collection::vec(events(), 0..60), rounds in 1_u32..4, has_user: bool
+        ) {
+            let mut turn = TurnState::new(rounds, has_user);
+            let (mut users, mut closes) = (0, 0);
+            for event in events {
+                let effects = step(&mut turn, event);
+                check(&turn, &effects, &mut users, &mut closes);
+                prop_assert!(turn.round <= rounds);
+            }
+            // However it stands, a cancelled turn comes to its end.
+            for event in [TurnEvent::Cancel, TurnEvent::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
+                let effects = step(&mut turn, event);
+                check(&turn, &effects, &mut users, &mut closes);
+            }
+            let effects = step(&mut turn, TurnEvent::RoundRefused);
+            check(&turn, &effects, &mut users, &mut closes);
+            prop_assert_eq!(turn.phase, Phase::Closed);
+        }
+    }
+
+    #[test]
+    fn a_refused_second_try_gives_the_draft_back() {
+        let mut turn = TurnState::new(4, true);
+        let body = ProviderErrorKind::Body(crate::domain::model::Quirk::NoTools);
+        let effects = step(&mut turn, TurnEvent::Ended(outcome(CallEnd::Errored, Some(body))));
+        assert_eq!(effects, [Effect::CloseRun, Effect::NextRound]);
+        let effects = step(&mut turn, TurnEvent::RoundRefused);
+        assert_eq!(effects, [Effect::Close { draft_back: true, completed: false }]);
+    }
+}

@@ -219,6 +219,12 @@ fn blank(plan: &mut Value, gone: &Gone) -> bool {
             changed |= blank_title(item, named, gone);
         }
     }
+    for text in plan.get_mut("texts").and_then(Value::as_object_mut).into_iter().flat_map(|texts| texts.values_mut()) {
+        if text.as_str().is_some_and(|said| !said.is_empty() && gone.quoted_in(said)) {
+            *text = Value::String(String::new());
+            changed = true;
+        }
+    }
     changed
 }
 

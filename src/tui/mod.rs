@@ -35,6 +35,8 @@ pub struct Setup {
     pub keymap: Keymap,
     /// The theme: `dark`, `light` or `none` (for `NO_COLOR`).
     pub theme: String,
+    /// The terminal has only 256 colours.
+    pub few_colours: bool,
     /// Only ASCII signs.
     pub ascii: bool,
     /// The session to open; the last used when none.
@@ -148,6 +150,7 @@ impl Bench {
         };
         let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
         let theme = Theme::built_in(&setup.theme, setup.ascii);
+        let theme = if setup.few_colours { theme.in_256_colours() } else { theme };
         Self {
             door,
             screen,

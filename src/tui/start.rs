@@ -22,6 +22,7 @@ impl Setup {
         Self {
             keymap: Keymap::load(own.as_deref()),
             theme: theme.into(),
+            few_colours: !config.env.get("COLORTERM").is_some_and(|said| said == "truecolor" || said == "24bit"),
             ascii: screen.ascii,
             session,
             branch,

@@ -39,6 +39,7 @@ inks! {
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
     Selected "selected" "The selected line.",
+    Ground "ground" "What everything stands on; without one the terminal's own colours stay.",
 }
 
 /// Signs that carry meaning, so that colour never does it alone.
@@ -220,11 +221,36 @@ impl Theme {
         Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
+    /// The same theme in the 256 colours that every terminal has.
+    #[must_use]
+    pub fn in_256_colours(mut self) -> Self {
+        for style in self.styles.values_mut() {
+            style.fg = style.fg.map(nearest);
+            style.bg = style.bg.map(nearest);
+        }
+        self
+    }
+
     /// The style of an ink.
     #[must_use]
     pub fn style(&self, ink: Ink) -> Style {
         self.styles.get(&ink).copied().unwrap_or_default()
     }
+}
+
+/// The nearest of the 6 × 6 × 6 colours and the 24 greys.
+fn nearest(colour: Color) -> Color {
+    let Color::Rgb(r, g, b) = colour else { return colour };
+    let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
+    let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
+    let far =
+        |x: i32, y: i32, z: i32| (x - i32::from(r)).pow(2) + (y - i32::from(g)).pow(2) + (z - i32::from(b)).pow(2);
+    let (lr, lg, lb) = (level(r), level(g), level(b));
+    let cube = far(value(lr), value(lg), value(lb));
+    let mean = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
+    let step = u8::try_from(mean.saturating_sub(3) / 10).unwrap_or(23).min(23);
+    let grey = 8 + i32::from(step) * 10;
+    if far(grey, grey, grey) < cube { Color::Indexed(232 + step) } else { Color::Indexed(16 + 36 * lr + 6 * lg + lb) }
 }
 
 fn style(raw: &Raw) -> Result<Style, String> {
@@ -249,6 +275,14 @@ fn style(raw: &Raw) -> Result<Style, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_have_neighbours_among_256() {
+        assert_eq!(nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(nearest(Color::Rgb(18, 21, 26)), Color::Indexed(233));
+        assert_eq!(nearest(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(nearest(Color::Reset), Color::Reset);
+    }
 
     #[test]
     fn every_theme_knows_every_ink() {

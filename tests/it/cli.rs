@@ -1,7 +1,7 @@
 //! The command line's contract, on the real binary: commands, shapes, exit codes, and that a dry run is what is sent.
 
-use crate::support::binary::{Home, Said};
-use crate::support::server::{Server, end, send, stream, words};
+use crate::support::binary::{Home, Said, finish};
+use crate::support::server::{Server, Step, end, send, stream, words};
 use serde_json::Value;
 
 fn server() -> Server {
@@ -76,6 +76,7 @@ fn a_dry_run_is_what_the_next_ask_sends() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list")]
 fn the_shapes_that_other_programs_read() {
     let server = server();
     let home = Home::asking(&server.base_url());
@@ -154,6 +155,7 @@ fn the_shapes_that_other_programs_read() {
 
 /// Every command prints words for people, and with `--json` one JSON value.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list")]
 fn every_command_speaks_to_people_and_to_programs() {
     let server = server();
     let home = Home::asking(&server.base_url());
@@ -283,6 +285,63 @@ fn exit_codes() {
     let path = home.path("not.db").display().to_string();
     failed(&home.run(&["--store", &path, "ask", "hi"]), 5, &["not.db"]);
     assert_eq!(std::fs::read_to_string(home.path("not.db")).unwrap(), "this is no store");
+}
+
+/// Ctrl+C in the middle of an answer: what came is kept, and the exit code says so.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_answer_is_kept() {
+    use std::io::Read as _;
+    let server = Server::start(vec![vec![stream(), words("Half an answer "), words("and"), Step::Hang]]);
+    let home = Home::asking(&server.base_url());
+    let mut child = home.command(&["ask", "a long story"]).spawn().unwrap();
+    let mut first = [0; 4];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"Half");
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let said = finish(child);
+    assert_eq!(said.code, 130, "{}", said.err);
+    assert!(said.err.contains("what came is kept"), "{}", said.err);
+    let list = home.json(&["message", "list"]);
+    assert_eq!((str(&list[1], "content"), str(&list[1], "status")), ("Half an answer and", "cancelled"));
+    assert!(server.saw_client_leave());
+    assert_eq!(str(&home.json(&["plans", "list"])[0], "status"), "cancelled");
+}
+
+/// Key and address come from the environment; the key goes to the server and nowhere else.
+#[test]
+fn the_key_goes_to_the_server_and_nowhere_else() {
+    const KEY: &str = "sk-canary-4242424242424242";
+    let server = server();
+    let home = Home::new("[log]\nlevel = \"trace\"\n");
+    let url = server.base_url();
+    let env = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", KEY)];
+    let mut printed = String::new();
+    for args in
+        [&["ask", "hi"][..], &["plans", "list", "--json"], &["config", "show"], &["doctor"], &["export", "--all"]]
+    {
+        let said = home.with(&env, args);
+        assert_eq!(said.code, 0, "{args:?} {}", said.err);
+        printed += &(said.out + &said.err);
+    }
+    assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert!(!printed.contains(KEY));
+    let mut folders = vec![home.path("")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "{}", path.display());
+        }
+    }
+    assert!(files >= 2, "the store and the settings were looked at");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::support::binary::{Home, Said, profile};
 use crate::support::server::{Server, Step, end, json, send, stream, words};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::net::TcpListener;
 
@@ -178,7 +179,9 @@ const NOBODY: u32 = 65_534;
 fn give_away(path: &std::path::Path) {
     std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     if path.is_dir() {
-        std::fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
+        for entry in std::fs::read_dir(path).unwrap() {
+            give_away(&entry.unwrap().path());
+        }
     }
 }
 
@@ -186,7 +189,7 @@ fn ten_megabytes() -> String {
     let mut text = String::with_capacity(10 << 20);
     let mut number = 0_u64;
     while text.len() < 10 << 20 {
-        text.push_str(&format!("line {number}: the quick brown fox, naïve 日本\n"));
+        let _ = writeln!(text, "line {number}: the quick brown fox, naïve 日本");
         number += 1;
     }
     text
@@ -257,6 +260,7 @@ fn hostile_world() -> (Home, Server) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list")]
 fn no_text_from_outside_acts_on_a_terminal() {
     let (home, _server) = hostile_world();
     home.ok(&["session", "new", HOSTILE]);

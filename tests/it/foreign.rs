@@ -101,8 +101,8 @@ fn compare(chat: &Chat) {
         let replayed = chat.say(&["replay", id, "--dry-run", "--request"]);
         assert_eq!(&serde_json::from_str::<Value>(&replayed).unwrap(), body, "call {index}: the replay");
         assert_eq!(blake3::hash(replayed.as_bytes()).to_hex().as_str(), run["request_digest"], "call {index}");
-        let counted = count_body(body.to_string().as_bytes(), Encoding::O200kBase, &counter).unwrap();
-        assert_eq!(run["est_total"], counted, "call {index}: the meter is the count of the body");
+        let meter = count_body(body.to_string().as_bytes(), Encoding::O200kBase, &counter).unwrap();
+        assert_eq!(run["est_total"], meter, "call {index}: the meter is the count of the body");
     }
 }
 

@@ -494,3 +494,76 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
         assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
     }
 }
+
+/// A conversation that grows turn by turn, each plan's anchor handed to the next.
+#[test]
+fn the_anchored_window_moves_only_when_it_overflows() {
+    let filler = |n: usize| "word ".repeat(n);
+    let mut talk = Talk { budget: 3_000, born: 9, ..Talk::default() };
+    let mut before: Option<(usize, ContextPlan)> = None;
+    let mut moves = 0;
+    for number in 0..200 {
+        talk.open = vec![Said::new(Role::User, format!("{}q{number}", filler(10 + number % 30)))];
+        let solved = solve(&talk).expect("nothing is too large");
+        let recent = || solved.plan.included().filter(|row| row.section() == Some(Section::Recent));
+        let first = recent()
+            .next()
+            .map_or(talk.turns.len(), |row| solved.input.turns.iter().position(|turn| turn.atom == row.atom).unwrap());
+        if let Some((start, old)) = &before {
+            assert!(first >= *start, "the window never reaches back by itself");
+            if first > *start {
+                moves += 1;
+                let lost: u32 =
+                    old.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.tokens).sum();
+                assert!(lost + old.framing + solved.plan.tools > talk.budget / 2, "it moved without need");
+                let sent = |item: &&pleach::domain::plan::Item| item.form != Form::Gone;
+                let calls = |item: &pleach::domain::plan::Item| {
+                    if item.form == Form::Elided { 0 } else { 12 * u32::from(item.calls) }
+                };
+                let items = recent().flat_map(|row| &row.items).filter(sent);
+                let history: u32 = items.map(|item| item.tokens + 3 + calls(item)).sum();
+                let rest = solved.plan.est_total - history;
+                assert!(history <= (talk.budget - rest) * 70 / 100 + 3, "{history} of {}", talk.budget - rest);
+            } else {
+                let same = old.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.atom);
+                assert!(same.eq(recent().map(|row| row.atom).take(talk.turns.len() - 1 - first)), "the prefix stays");
+            }
+        }
+        talk.anchor.clone_from(&solved.plan.anchor);
+        before = Some((first, solved.plan));
+        let mut turn = talk.open.clone();
+        if number % 4 == 0 {
+            turn.push(Said::calling("", &["a"]));
+            turn.push(Said::result("a", filler(number % 90)));
+        }
+        turn.push(Said::new(Role::Assistant, filler(20 + number % 40)));
+        talk.turns.push(turn);
+    }
+    assert!((5..40).contains(&moves), "{moves} moves in 200 turns");
+}
+
+#[test]
+fn a_plans_id_follows_what_is_sent() {
+    let said = |n: usize| vec![Said::new(Role::User, format!("question {n}")), Said::new(Role::Assistant, "answer")];
+    let base = Talk { turns: (0..4).map(said).collect(), open: vec![Said::new(Role::User, "now")], ..Talk::default() };
+    let id = |talk: &Talk| solve(talk).unwrap().plan.id;
+    let mut changed = vec![
+        Talk { layout: Layout::CacheFriendly, ..base.clone() },
+        Talk { tools: 1, ..base.clone() },
+        Talk { window_turns: 2, ..base.clone() },
+        Talk { marks: vec![(On::Turn(1), MarkKind::Exclude)], ..base.clone() },
+        Talk { marks: vec![(On::Turn(1), MarkKind::Sticky)], ..base.clone() },
+        Talk { marks: vec![(On::Message(1, 1), MarkKind::Exclude)], ..base.clone() },
+        Talk { open: vec![Said::new(Role::User, "now?")], born: 1, ..base.clone() },
+        Talk { own: vec![Own { section: Section::System, text: "Be brief.".into() }], ..base.clone() },
+    ];
+    let mut strict = base.clone();
+    strict.dialect.strict_alternation = true;
+    let mut named = base.clone();
+    named.policy.name = "mine".into();
+    changed.extend([strict, named]);
+    let mut ids: HashSet<Hash> = changed.iter().map(id).collect();
+    assert_eq!(ids.len(), changed.len(), "each change gives an id of its own");
+    assert!(ids.insert(id(&base)));
+    assert_eq!(id(&base), id(&Talk { sleepers: Vec::new(), ..base.clone() }));
+}

@@ -6,6 +6,8 @@ mod cli_bad;
 mod cli_exchange;
 mod cli_many;
 mod crash;
+mod engine_histories;
+mod engine_turns;
 mod foreign;
 mod laws;
 #[cfg(unix)]

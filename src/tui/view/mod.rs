@@ -67,6 +67,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         layers::settle(&mut model.layers[at], area);
         wanted.extend(layers::draw(model, at, cache, theme, area, buf));
     }
+    paint::ground(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
         model.bodies.touch(*id);

@@ -5,7 +5,7 @@ use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
 /// Writes one line at the top of `area`, cut at its right edge.
@@ -74,6 +74,19 @@ pub(super) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
 /// Empties an area.
 pub(super) fn wipe(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
+}
+
+/// Puts the theme's ground under every cell that has no colours of its own.
+pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
+    let style = theme.style(Ink::Ground);
+    for cell in &mut buf.content {
+        if let Some(bg) = style.bg.filter(|_| cell.bg == Color::Reset) {
+            cell.bg = bg;
+        }
+        if let Some(fg) = style.fg.filter(|_| cell.fg == Color::Reset) {
+            cell.fg = fg;
+        }
+    }
 }
 
 /// A bar whose parts have the given shares of `of`, the rest empty.

@@ -67,7 +67,11 @@ fn into_the_background_and_back() {
     let before = pty.raw().len();
     pty.keys("bg\r");
     pty.until_bytes("the shell answers", |raw, _| String::from_utf8_lossy(&raw[before..]).contains("&\r\n"));
-    until("it is stopped again", || does(program) == Some('T'));
+    // The shell tells at its next prompt that the job stopped again.
+    until("the shell says that it stopped again", || {
+        pty.keys("\r");
+        String::from_utf8_lossy(&pty.raw()[before..]).contains("Stopped")
+    });
     pty.keys("echo still-$((40+2))\r");
     pty.see("still-42");
     let wrote = String::from_utf8_lossy(&pty.raw()[before..]).into_owned();

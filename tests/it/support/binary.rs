@@ -169,12 +169,11 @@ pub(crate) fn finish(mut child: Child) -> Said {
     std::thread::spawn(move || also.send((false, read(&mut err))));
     let (mut texts, mut hung) = ([String::new(), String::new()], false);
     for _ in 0..2 {
-        match heard.recv_timeout(LONGEST) {
-            Ok((out, text)) => texts[usize::from(!out)] = text,
-            Err(_) => {
-                hung = true;
-                let _ = child.kill();
-            }
+        if let Ok((out, text)) = heard.recv_timeout(LONGEST) {
+            texts[usize::from(!out)] = text;
+        } else {
+            hung = true;
+            let _ = child.kill();
         }
     }
     let code = child.wait().unwrap().code().unwrap_or(-1);

@@ -1,5 +1,6 @@
 //! What the integration tests share.
 
+pub(crate) mod bench;
 pub(crate) mod binary;
 pub(crate) mod chatgpt;
 pub(crate) mod foreign;

@@ -1,0 +1,96 @@
+//! How long planning takes, by the length of the path, and how much of each request a server can take from its cache,
+//! by policy and layout. `cargo bench --bench planning` prints both.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
+#![allow(clippy::print_stdout, reason = "its figures are printed")]
+
+#[allow(dead_code, reason = "the tests use the rest of it")]
+#[path = "../tests/it/support/talk.rs"]
+mod talk;
+
+use pleach::context::render::{self, Outline};
+use pleach::domain::message::Role;
+use pleach::domain::policy::{Layout, PolicySpec, Section};
+use pleach::domain::tokens::Encoding;
+use std::time::{Duration, Instant};
+use talk::{Own, Quarter, Said, Talk};
+
+/// Turns of the conversation whose requests are compared.
+const STEPS: usize = 120;
+
+fn policy(name: &str) -> PolicySpec {
+    let layered = name == "layered";
+    PolicySpec { name: name.into(), anchored: layered, shorten_tools: layered, ..PolicySpec::default() }
+}
+
+/// A turn of a few hundred tokens; every third calls a tool.
+fn turn(number: usize) -> Vec<Said> {
+    let words = |count: usize| format!("{number} {}", "word ".repeat(count));
+    let mut said = vec![Said::new(Role::User, words(15 + number * 7 % 60))];
+    if number.is_multiple_of(3) {
+        said.push(Said::calling(words(5), &["a"]));
+        said.push(Said::result("a", words(60 + number * 13 % 500)));
+    }
+    said.push(Said::new(Role::Assistant, words(40 + number * 11 % 150)));
+    said
+}
+
+/// Share of all prompt tokens that stood at the same place of the request before.
+fn share(name: &str, layout: Layout) -> f64 {
+    let mut talk = Talk { policy: policy(name), layout, budget: 8_000, ..Talk::default() };
+    let (mut reused, mut sent) = (0_u64, 0_u64);
+    let mut before: Option<Outline> = None;
+    for number in 0..STEPS {
+        let said = turn(number);
+        talk.open = vec![said[0].clone()];
+        let state = Own { section: Section::State, text: format!("Goal: step {number}. {}", "known fact ".repeat(40)) };
+        talk.own = vec![Own { section: Section::System, text: "Instructions. ".repeat(40) }, state];
+        let (input, bag) = talk::gather(&talk, Encoding::Approximate, &Quarter);
+        let plan = pleach::context::plan(&input).expect("it fits");
+        let (_, outline) = render::render(&plan, &input.shape, &bag).expect("texts are there");
+        if let Some(before) = &before {
+            reused += u64::from(render::same_prefix(before, &outline));
+            sent += u64::from(plan.est_total);
+        }
+        talk.anchor.clone_from(&plan.anchor);
+        before = Some(outline);
+        talk.turns.push(said);
+    }
+    f64::from(u32::try_from(reused).unwrap()) / f64::from(u32::try_from(sent).unwrap())
+}
+
+/// The median time to plan, gathered before.
+fn time(name: &str, turns: usize) -> Duration {
+    let talk = Talk {
+        policy: policy(name),
+        budget: 32_000,
+        turns: (0..turns).map(turn).collect(),
+        open: turn(7)[..1].to_vec(),
+        ..Talk::default()
+    };
+    let (input, _) = talk::gather(&talk, Encoding::Approximate, &Quarter);
+    let mut times: Vec<Duration> = (0..15)
+        .map(|_| {
+            let start = Instant::now();
+            std::hint::black_box(pleach::context::plan(&input).is_ok());
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn main() {
+    for name in ["window", "layered"] {
+        for layout in [Layout::Classic, Layout::CacheFriendly] {
+            println!("same prefix  {name:8} {:15} {:5.1} %", layout.name(), share(name, layout) * 100.0);
+        }
+    }
+    for name in ["window", "layered"] {
+        let base = time(name, 200);
+        for turns in [200, 2_000, 10_000] {
+            let took = time(name, turns);
+            let ratio = took.as_secs_f64() / base.as_secs_f64();
+            println!("planning     {name:8} {turns:6} turns  {took:10.1?}  {ratio:5.1} x");
+        }
+    }
+}

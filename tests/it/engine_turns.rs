@@ -1,0 +1,597 @@
+//! Turns through the whole engine: what is sent once, what is kept, what comes back, and what two windows do to each other.
+
+use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
+use pleach::domain::failure::FailureKind;
+use pleach::domain::ids::{BranchId, NodeId, RunId};
+use pleach::domain::message::{Content, End, NodeHead, Part, Role};
+use pleach::domain::model::Quirk;
+use pleach::domain::provider::ProviderErrorKind;
+use pleach::domain::run::{RunCard, RunStatus};
+use pleach::engine::api::{Act, Answer, DraftKind, Event, Item, Request};
+use pleach::store::types::{OpenRun, Write};
+use pleach::tools::Workspace;
+use std::sync::Arc;
+use uuid::Uuid;
+
+fn call(name: &str, args: &str) -> Say {
+    Say::Call(name.into(), args.into())
+}
+
+fn streams(event: &Event) -> bool {
+    matches!(event, Event::Stream { .. })
+}
+
+#[test]
+fn one_post_and_events_in_order() {
+    let model = Model::new([vec![Say::Retry, Say::Text("hel".into()), Say::Hold, Say::Text("lo".into())]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let from = client.seen.len();
+    client.send(branch, &message("hi")).unwrap();
+    client.wait(from, |event| matches!(event, Event::Retrying { attempt: 2, .. }));
+    client.wait(from, streams);
+    let busy = client.send(branch, &message("again")).unwrap_err();
+    assert_eq!(busy.kind, FailureKind::Busy);
+    model.release();
+    let closed = client.closed(from, branch);
+    assert!(closed.draft.is_none() && closed.failure.is_none());
+    assert_eq!(model.bodies().len(), 1);
+    let names: Vec<&str> = client.seen[from..].iter().filter_map(kind).collect();
+    let place = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let last = |name: &str| names.iter().rposition(|n| *n == name).unwrap();
+    assert!(place("opened") < place("run") && place("run") < place("stream"), "{names:?}");
+    assert!(last("stream") < last("nodes") && last("nodes") < last("branch"), "{names:?}");
+    assert!(last("branch") < last("run") && last("run") < place("closed"), "{names:?}");
+    let run = &client.runs()[0];
+    assert_eq!((run.status, run.attempts), (RunStatus::Complete, 2));
+    assert_eq!(client.stop().iter().filter(|e| kind(e) == Some("closed")).count(), 1);
+}
+
+fn kind(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::TurnOpened { .. } => Some("opened"),
+        Event::Run(_) => Some("run"),
+        Event::Stream { .. } => Some("stream"),
+        Event::Nodes { .. } => Some("nodes"),
+        Event::Branch(_) => Some("branch"),
+        Event::TurnClosed { .. } => Some("closed"),
+        _ => None,
+    }
+}
+
+#[test]
+fn two_quick_asks_are_one_call() {
+    let model = Model::new([vec![Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let ask = || Request::Ask { branch, draft: message("once"), plan: None };
+    let (first, second) = (client.post(ask()), client.post(ask()));
+    assert!(client.answer(first).is_ok());
+    assert_eq!(client.answer(second).unwrap_err().kind, FailureKind::Busy);
+    client.must(Request::Cancel { branch });
+    let closed = client.closed(0, branch);
+    assert_eq!((closed.draft, closed.failure), (Some(message("once")), None));
+    assert_eq!(model.bodies().len(), 1);
+}
+
+#[test]
+fn a_latched_ask_can_be_taken_back() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let ask = client.post(Request::Ask { branch, draft: message("hi"), plan: None });
+    let cancel = client.post(Request::Cancel { branch });
+    let (asked, cancelled) = (client.answer(ask), client.answer(cancel));
+    // Either the plan was quicker, and the turn was stopped, or nothing was ever sent.
+    assert!(cancelled.is_ok());
+    if asked.is_err() {
+        assert_eq!(model.bodies().len(), 0);
+        assert!(client.runs().is_empty());
+    }
+}
+
+#[test]
+fn cancelled_before_and_after_the_first_word() {
+    let model = Model::new([vec![Say::Hold], vec![Say::Text("half an".into()), Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let from = client.seen.len();
+    client.send(branch, &message("first")).unwrap();
+    client.must(Request::Cancel { branch });
+    let closed = client.closed(from, branch);
+    assert_eq!(closed.draft, Some(message("first")));
+    let session = client.open().card.id;
+    let store = bench.store();
+    assert!(path(&store, session, branch).is_empty());
+    let from = client.seen.len();
+    client.send(branch, &message("second")).unwrap();
+    client.wait(from, streams);
+    client.must(Request::Cancel { branch });
+    assert!(client.closed(from, branch).draft.is_none());
+    let nodes = path(&store, session, branch);
+    assert_eq!(nodes.len(), 2);
+    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Cancelled, "half an"));
+    let on = client.turn(branch, &draft("", DraftKind::Continue(nodes[1].head.id)));
+    assert!(on.failure.is_none());
+    let body = String::from_utf8(model.bodies()[2].clone()).unwrap();
+    assert!(body.contains("half an") && body.contains("Go on where you stopped."), "{body}");
+    let statuses: Vec<RunStatus> = client.runs().iter().map(|run| run.status).collect();
+    assert_eq!(statuses, [RunStatus::Cancelled, RunStatus::Cancelled, RunStatus::Complete]);
+}
+
+#[test]
+fn every_bad_end_has_its_own() {
+    let fail = || Say::Fail(ProviderErrorKind::Server);
+    let model = Model::new([
+        vec![fail()],
+        vec![Say::Text("partly".into()), fail()],
+        vec![Say::Text("cut".into()), Say::Cut],
+        vec![],
+        vec![Say::Thought("hm".into())],
+    ]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let refused = client.say(branch, "a");
+    assert!(refused.draft.is_some() && refused.failure.is_some());
+    let broken = client.say(branch, "b");
+    assert!(broken.draft.is_none() && broken.failure.is_some());
+    let cut = client.say(branch, "c");
+    assert!(cut.draft.is_none() && cut.failure.is_none());
+    let empty = client.say(branch, "d");
+    assert!(empty.draft.is_some() && empty.failure.unwrap().what.contains("without saying anything"));
+    client.say(branch, "e");
+    let session = client.open().card.id;
+    let ends: Vec<(Role, End)> =
+        path(&bench.store(), session, branch).iter().map(|node| (node.head.role, node.head.end)).collect();
+    let (user, answer) = (|| (Role::User, End::Complete), |end| (Role::Assistant, end));
+    let expected = [user(), answer(End::Errored), user(), answer(End::Truncated), user(), answer(End::Complete)];
+    assert_eq!(ends, expected);
+    assert_eq!(model.bodies().len(), 5);
+}
+
+#[test]
+fn another_body_is_another_run_and_never_a_third() {
+    let model = Model::new([
+        quirky(Quirk::MaxCompletionTokens),
+        text("fine"),
+        quirky(Quirk::NoTemperature),
+        quirky(Quirk::NoTemperature),
+    ]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    assert!(client.say(branch, "hi").failure.is_none());
+    let runs = client.runs();
+    assert_eq!(runs.len(), 2);
+    assert_ne!(runs[0].request_digest, runs[1].request_digest);
+    assert!(String::from_utf8_lossy(&model.bodies()[1]).contains("max_completion_tokens"));
+    assert!(client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains("max_completion_tokens"))));
+    let again = client.say(branch, "more");
+    assert_eq!(again.draft, Some(message("more")));
+    assert!(again.failure.is_some());
+    assert_eq!(model.bodies().len(), 4);
+    client.stop();
+    let mut next = bench.start();
+    next.open();
+    next.say(branch, "later");
+    assert!(String::from_utf8_lossy(&model.bodies()[4]).contains("max_completion_tokens"));
+}
+
+#[test]
+fn tools_in_a_folder() {
+    let scripts = |name: &str, args: &str| vec![call(name, args)];
+    let model = Model::new([
+        vec![call("read_file", r#"{"path":"a.txt"}"#), call("read_file", r#"{"path":"../secret"}"#)],
+        scripts("read_file", "{oops"),
+        text("done"),
+        scripts("read_file", r#"{"path":"a.txt"}"#),
+        text("no"),
+    ]);
+    let mut bench = Bench::new(&model);
+    std::fs::write(bench.workspace.join("a.txt"), "the harbour crane\n").unwrap();
+    std::fs::write(bench.workspace.parent().unwrap().join("secret"), "hidden\n").unwrap();
+    bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 4_000).unwrap()));
+    let mut client = bench.start();
+    let branch = client.session();
+    assert!(client.say(branch, "read").failure.is_none());
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    let roles: Vec<Role> = nodes.iter().map(|node| node.head.role).collect();
+    let expected = [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant, Role::Tool, Role::Assistant];
+    assert_eq!(roles, expected);
+    assert!(nodes[2].content.words().contains("the harbour crane"));
+    assert!(!nodes[3].content.words().contains("hidden"), "{:?}", nodes[3].content);
+    assert!(nodes[5].content.words().contains("not valid JSON"), "{:?}", nodes[5].content);
+    assert_eq!(model.bodies().len(), 3);
+    client.must(Request::Trust { trusted: false });
+    client.say(branch, "read again");
+    assert!(!String::from_utf8_lossy(&model.bodies()[3]).contains("\"tools\""));
+    let refused = path(&bench.store(), session, branch)[9].content.words();
+    assert!(refused.contains("not trusted"), "{refused}");
+}
+
+#[test]
+fn rounds_end_at_their_limit_and_go_on() {
+    let model = Model::new((0..3).map(|_| vec![call("echo", r#"{"size":50}"#)]).chain([text("now done")]));
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
+    bench.rounds = 3;
+    let mut client = bench.start();
+    let branch = client.session();
+    let closed = client.say(branch, "loop");
+    assert!(closed.failure.is_none() && closed.draft.is_none());
+    assert_eq!(model.bodies().len(), 3);
+    assert!(client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains("3 rounds"))));
+    let session = client.open().card.id;
+    let tip = path(&bench.store(), session, branch).pop().unwrap();
+    assert_eq!(tip.head.role, Role::Tool);
+    client.turn(branch, &draft("", DraftKind::Continue(tip.head.id)));
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!(nodes.last().unwrap().content.words(), "now done");
+    assert_eq!(nodes.iter().filter(|node| node.head.role == Role::User).count(), 1);
+}
+
+#[test]
+fn the_same_question_on_two_branches_at_once() {
+    let hold = || vec![Say::Text("it".into()), Say::Hold, Say::Text(" is".into())];
+    let model = Model::new([text("root"), hold(), hold()]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let one = client.session();
+    client.say(one, "begin");
+    let two = forked(&mut client, one, None);
+    let from = client.seen.len();
+    client.send(one, &message("what?")).unwrap();
+    client.send(two, &message("what?")).unwrap();
+    for branch in [one, two] {
+        client.wait(from, |event| matches!(event, Event::Stream { branch: b, .. } if *b == branch));
+    }
+    model.release();
+    model.release();
+    for branch in [one, two] {
+        assert!(client.closed(from, branch).failure.is_none());
+    }
+    let session = client.open().card.id;
+    let store = bench.store();
+    let (a, b) = (path(&store, session, one), path(&store, session, two));
+    for nodes in [&a, &b] {
+        assert_eq!(nodes.len(), 4);
+        assert_eq!((nodes[2].content.words().as_str(), nodes[3].content.words().as_str()), ("what?", "it is"));
+    }
+    assert_ne!(a[2].head.id, b[2].head.id);
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+}
+
+fn forked(client: &mut crate::support::bench::Client, branch: BranchId, at: Option<NodeId>) -> BranchId {
+    match client.must(Request::Fork { branch, at, name: None, switch: false }) {
+        Answer::Branch(made) => made.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn stopping_saves_what_came() {
+    let model = Model::new([vec![Say::Text("half".into()), Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.send(branch, &message("hi")).unwrap();
+    client.wait(0, streams);
+    let began = std::time::Instant::now();
+    client.stop();
+    assert!(began.elapsed().as_secs() < 5);
+    let mut next = bench.start();
+    let view = next.open();
+    assert!(view.recovered.is_empty(), "{:?}", view.recovered);
+    let nodes = path(&bench.store(), view.card.id, branch);
+    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Cancelled, "half"));
+    assert_eq!(model.bodies().len(), 1);
+}
+
+#[test]
+fn a_full_disk_keeps_the_answer_until_there_is_room() {
+    let model = Model::new([vec![Say::Text("precious".into()), Say::Hold, Say::Text(" words".into())]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.send(branch, &message("hi")).unwrap();
+    client.wait(0, streams);
+    let full = "CREATE TRIGGER full BEFORE INSERT ON node BEGIN SELECT RAISE(ABORT, 'disk full'); END;";
+    meddle(&bench.store_path(), full);
+    model.release();
+    client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("stays on the screen")));
+    assert!(!client.seen.iter().any(|event| matches!(event, Event::TurnClosed { .. })));
+    meddle(&bench.store_path(), "DROP TRIGGER full;");
+    assert!(client.closed(0, branch).failure.is_none());
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Complete, "precious words"));
+    assert_eq!(model.bodies().len(), 1);
+}
+
+#[test]
+fn two_windows_on_one_store() {
+    let model = Model::new([vec![Say::Text("a".into()), Say::Hold], text("b")]);
+    let bench = Bench::new(&model);
+    let mut one = bench.start();
+    let branch = one.session();
+    let mut two = bench.start();
+    two.open();
+    one.send(branch, &message("hi")).unwrap();
+    one.wait(0, streams);
+    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "hi"));
+    let busy = two.send(branch, &message("me too")).unwrap_err();
+    assert_eq!(busy.kind, FailureKind::Busy);
+    assert_eq!(model.bodies().len(), 1);
+    model.release();
+    one.closed(0, branch);
+    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "a"));
+    two.say(branch, "now me");
+    one.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads.iter().any(|h| h.preview == "b")));
+}
+
+#[test]
+fn a_branch_moved_in_another_window_keeps_the_answer_beside_it() {
+    let model = Model::new([text("one"), text("two"), vec![Say::Text("three".into()), Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut one = bench.start();
+    let branch = one.session();
+    one.say(branch, "a");
+    one.say(branch, "b");
+    let session = one.open().card.id;
+    let first = path(&bench.store(), session, branch)[1].head.id;
+    let mut two = bench.start();
+    two.open();
+    let from = one.seen.len();
+    one.send(branch, &message("c")).unwrap();
+    one.wait(from, streams);
+    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "c"));
+    two.must(Request::MoveHead { branch, node: first, exact: true });
+    model.release();
+    assert!(one.closed(from, branch).failure.is_none());
+    let store = bench.store();
+    assert_eq!(path(&store, session, branch).len(), 2);
+    assert!(store.heads(session).unwrap().iter().any(|head| head.preview == "three"));
+    assert!(one.runs().iter().all(|run| run.status == RunStatus::Complete));
+}
+
+#[test]
+fn a_removed_message_is_gone_in_the_other_window_too() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut one = bench.start();
+    let branch = one.session();
+    one.say(branch, "my password is swordfish");
+    one.say(branch, "next");
+    let session = one.open().card.id;
+    let mut two = bench.start();
+    two.open();
+    two.drawn(branch, &message("x")).unwrap();
+    let user = path(&bench.store(), session, branch)[0].head.id;
+    one.must(Request::RemoveMessage { branch, item: Item::TurnOf(user) });
+    two.wait(0, |e| matches!(e, Event::Nodes { heads, .. } if heads.iter().any(|h| h.end == End::Removed)));
+    for client in [&mut one, &mut two] {
+        client.drawn(branch, &message("x")).unwrap();
+        let Answer::Text(body) = client.must(Request::WireText { branch }) else { panic!() };
+        assert!(!body.contains("swordfish"));
+    }
+    drop((one, two));
+    let bytes = std::fs::read(bench.store_path()).unwrap();
+    assert!(!bytes.windows(9).any(|w| w == b"swordfish"), "the text is still in the file");
+    // Saying the very same again is a new message, not the removed one.
+    let mut three = bench.start();
+    three.open();
+    three.must(Request::MoveHead { branch, node: user, exact: true });
+    let again = three.turn(branch, &draft("my password is swordfish", DraftKind::Edit(user)));
+    assert!(again.failure.is_none(), "{again:?}");
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!((nodes.len(), nodes[0].content.words().as_str()), (2, "my password is swordfish"));
+    assert_ne!(nodes[0].head.id, user);
+}
+
+#[test]
+fn a_dead_programs_run_is_recovered_and_never_sent_again() {
+    let model = Model::new([text("first")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "hello");
+    let session = client.open().card.id;
+    let done = client.runs().pop().unwrap();
+    client.stop();
+    let store = bench.store();
+    let tip = path(&store, session, branch).pop().unwrap().head;
+    let content = Content::text("lost question");
+    let head = NodeHead {
+        id: NodeId(Uuid::now_v7()),
+        key: pleach::domain::message::node_key(Some(tip.key), Role::User, Some(content.hash()), 0, None),
+        parent: Some(tip.id),
+        role: Role::User,
+        content: Some(content.hash()),
+        preview: "lost question".into(),
+        calls: 0,
+        model: None,
+        ..tip.clone()
+    };
+    let card = RunCard { id: RunId(Uuid::now_v7()), status: RunStatus::Open, user: None, answer: None, ..done };
+    let piece = serde_json::json!({"text": "half an answer", "reasoning": "", "calls": []}).to_string();
+    let open = OpenRun {
+        card: card.clone(),
+        owner: Uuid::now_v7().to_string(),
+        after: Some(tip.id),
+        head: Some(tip.id),
+        user: Some((head, content)),
+    };
+    let chunk = Write::PutChunk { run: card.id, seq: 0, body: piece.into_bytes() };
+    store.write(vec![Write::OpenRun(Box::new(open)), chunk]).unwrap();
+    drop(store);
+    let mut next = bench.start();
+    let view = next.open();
+    assert_eq!(view.recovered.len(), 1, "{:?}", view.recovered);
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!(nodes.len(), 4);
+    assert_eq!((nodes[3].head.end, nodes[3].content.words().as_str()), (End::Interrupted, "half an answer"));
+    assert_eq!(next.runs().last().unwrap().status, RunStatus::Interrupted);
+    assert_eq!(model.bodies().len(), 1);
+    assert!(next.say(branch, "on").failure.is_none());
+}
+
+#[test]
+fn a_stale_plan_is_refused_and_an_equal_one_is_not() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "one");
+    let words = message("two");
+    let (plan, _) = client.drawn(branch, &words).unwrap();
+    client.must(Request::Mark { branch, items: vec![Item::Note("remember".into())], act: pin() });
+    let ask = |plan| Request::Ask { branch, draft: words.clone(), plan: Some(plan) };
+    assert_eq!(client.ask(ask(plan)).unwrap_err().kind, FailureKind::Stale);
+    assert_eq!(model.bodies().len(), 1);
+    client.must(Request::Undo);
+    client.must(Request::RenameBranch { branch, name: "other".into() });
+    let from = client.seen.len();
+    assert!(client.ask(ask(plan)).is_ok());
+    client.closed(from, branch);
+    assert_eq!(model.bodies().len(), 2);
+}
+
+fn pin() -> Act {
+    Act::Set { kind: pleach::domain::mark::MarkKind::Sticky, toggle: false }
+}
+
+#[test]
+fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
+    let model = Model::new([text("the crane is red"), text("yes"), text("yes indeed"), text("later")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "colour?");
+    let session = client.open().card.id;
+    let store = bench.store();
+    let answer = path(&store, session, branch)[1].head.id;
+    client.must(Request::Mark { branch, items: vec![Item::Message(answer)], act: Act::Reply });
+    client.say(branch, "sure?");
+    let quoted = |at: usize| String::from_utf8_lossy(&model.bodies()[at]).contains("The user replies to this");
+    assert!(quoted(1));
+    let user = path(&store, session, branch)[2].clone();
+    assert!(matches!(user.content.parts[..], [Part::Text { .. }]) && user.content.extra.is_some());
+    client.turn(branch, &draft("", DraftKind::Regenerate(user.head.id)));
+    client.say(branch, "else?");
+    assert!(quoted(2) && !quoted(3));
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+}
+
+#[test]
+fn a_regenerated_turn_has_its_own_marks() {
+    let model = Model::new([text("first"), text("second")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "q");
+    let session = client.open().card.id;
+    let store = bench.store();
+    let user = path(&store, session, branch)[0].head.id;
+    client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() });
+    client.turn(branch, &draft("", DraftKind::Regenerate(user)));
+    client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() });
+    assert_eq!(store.branches(session).unwrap()[0].marks.len(), 2);
+    client.must(Request::Undo);
+    client.must(Request::Undo);
+    let nodes = path(&store, session, branch);
+    assert_eq!(nodes[1].content.words(), "first");
+    assert_eq!(store.branches(session).unwrap()[0].marks.len(), 1);
+}
+
+#[test]
+fn forks_begin_after_whole_atoms() {
+    let model = Model::new([vec![call("echo", "{}"), call("echo", "{}")], vec![Say::Text("x".into()), Say::Hold]]);
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.send(branch, &message("go")).unwrap();
+    client.wait(0, streams);
+    let session = client.open().card.id;
+    let store = bench.store();
+    let nodes = path(&store, session, branch);
+    assert_eq!(nodes.len(), 4);
+    let length = |client: &mut crate::support::bench::Client, at: Option<NodeId>| {
+        let made = forked(client, branch, at);
+        path(&store, session, made).len()
+    };
+    assert_eq!(length(&mut client, None), 4);
+    assert_eq!(length(&mut client, Some(nodes[2].head.id)), 1);
+    assert_eq!(length(&mut client, Some(nodes[1].head.id)), 1);
+    model.release();
+    client.closed(0, branch);
+}
+
+#[test]
+fn what_a_server_tells_of_its_models_is_remembered() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let before = client.whole_plan(branch, &message("x")).budget.context_window;
+    client.must(Request::Models { profile: None });
+    let after = client.whole_plan(branch, &message("x")).budget.context_window;
+    assert_eq!((before, after), (6_000, 9_999));
+    let drawn = client.drawn(branch, &message("x"));
+    client.stop();
+    let mut next = bench.start();
+    next.open();
+    assert_eq!(next.drawn(branch, &message("x")), drawn);
+}
+
+#[test]
+fn an_own_export_comes_back_as_the_same_tree() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let mut dice = Dice::new(7);
+    for n in 0..6 {
+        client.say(branch, &format!("q{n}"));
+        let session = client.open().card.id;
+        let nodes = path(&bench.store(), session, branch);
+        let users: Vec<NodeId> = nodes.iter().filter(|n| n.head.role == Role::User).map(|n| n.head.id).collect();
+        let user = *dice.pick(&users);
+        client.turn(branch, &draft("", DraftKind::Regenerate(user)));
+    }
+    let transcript = |client: &mut crate::support::bench::Client| match client
+        .must(Request::Transcript { session: None, branch: None })
+    {
+        Answer::Transcript(transcript) => *transcript,
+        other => panic!("{other:?}"),
+    };
+    let out = transcript(&mut client);
+    let reading =
+        pleach::domain::record::Reading { format: "jsonl".into(), transcripts: vec![out.clone()], skipped: Vec::new() };
+    let import = Request::Import { reading };
+    let Answer::Imported { sessions, .. } = client.must(import.clone()) else { panic!() };
+    assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
+    let other = Bench::new(&model);
+    let mut fresh = other.start();
+    for added in [out.records.len() as u64, 0] {
+        let Answer::Imported { sessions, .. } = fresh.must(import.clone()) else { panic!() };
+        assert_eq!(sessions[0].added, added);
+    }
+    fresh.open();
+    let back = transcript(&mut fresh);
+    let shape = |t: &pleach::domain::record::Transcript| {
+        t.records.iter().map(|r| (r.id.clone(), r.parent.clone(), r.content.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(shape(&back), shape(&out));
+    assert_eq!(back.current, out.current);
+}

@@ -1,0 +1,541 @@
+//! A bench for the engine: a real engine on a store in a temporary folder, models from a script or a loopback server, and
+//! a client that keeps every event.
+//! Not for: judging; each test says what must hold.
+
+use crate::support::server::Server;
+use pleach::domain::failure::Failure;
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use pleach::domain::model::{ModelInfo, Profile, Quirk};
+use pleach::domain::plan::ContextPlan;
+use pleach::domain::policy::PolicySpec;
+use pleach::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
+use pleach::domain::run::RunCard;
+use pleach::domain::tokens::{CountTokens, Encoding, approximate};
+use pleach::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::usage::Usage;
+use pleach::engine::api::{Answer, Door, Draft, DraftKind, Event, Events, Planned, Request, SessionView, Ticket};
+use pleach::engine::setup::{Prompts, Servers, Setup};
+use pleach::engine::{Engine, EngineDoor};
+use pleach::llm::openai::{OpenAi, Timing};
+use pleach::store::{OpenOptions, Store};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longer than anything may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What a scripted model does for one call, step by step.
+#[derive(Clone, Debug)]
+pub(crate) enum Say {
+    /// Words.
+    Text(String),
+    /// Words thought aloud.
+    Thought(String),
+    /// A call of a tool: name and arguments.
+    Call(String, String),
+    /// Waits until it is let go on, or the call is stopped.
+    Hold,
+    /// Another attempt will follow.
+    Retry,
+    /// Fails.
+    Fail(ProviderErrorKind),
+    /// Stops without a finish reason.
+    Cut,
+}
+
+/// Words and a proper end.
+pub(crate) fn text(words: &str) -> Vec<Say> {
+    vec![Say::Text(words.into())]
+}
+
+/// A model in memory: the n-th call is answered by the n-th script; when they are used up, by an echo of its number.
+#[derive(Default)]
+pub(crate) struct Model {
+    scripts: Mutex<VecDeque<Vec<Say>>>,
+    bodies: Mutex<Vec<Vec<u8>>>,
+    gate: (Mutex<u32>, Condvar),
+}
+
+impl Model {
+    /// With these answers.
+    pub(crate) fn new(scripts: impl IntoIterator<Item = Vec<Say>>) -> Arc<Self> {
+        Arc::new(Self { scripts: Mutex::new(scripts.into_iter().collect()), ..Self::default() })
+    }
+
+    /// Every body that was posted.
+    pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
+        self.bodies.lock().unwrap().clone()
+    }
+
+    /// Lets one `Hold` go on.
+    pub(crate) fn release(&self) {
+        *self.gate.0.lock().unwrap() += 1;
+        self.gate.1.notify_all();
+    }
+
+    fn hold(&self, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
+        loop {
+            let open = self.gate.0.lock().unwrap();
+            let (mut open, _) = self.gate.1.wait_timeout_while(open, Duration::from_millis(10), |n| *n == 0).unwrap();
+            if *open > 0 {
+                *open -= 1;
+                return true;
+            }
+            drop(open);
+            if !sink(Delta::Tick) {
+                return false;
+            }
+        }
+    }
+}
+
+impl Provider for Model {
+    fn post(&self, _: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
+        let number = {
+            let mut bodies = self.bodies.lock().unwrap();
+            bodies.push(wire.bytes.to_vec());
+            bodies.len()
+        };
+        let script = self.scripts.lock().unwrap().pop_front().unwrap_or_else(|| text(&format!("answer {number}")));
+        let mut end = Outcome {
+            end: CallEnd::Complete,
+            any: false,
+            finish_reason: Some("stop".into()),
+            usage: Usage::default(),
+            error: None,
+            attempts: 1,
+            ttft_ms: Some(1),
+            total_ms: 2,
+        };
+        for (index, step) in (0_u32..).zip(script) {
+            let on = match step {
+                Say::Text(words) => sink(Delta::Text(words)),
+                Say::Thought(words) => sink(Delta::Reasoning(words)),
+                Say::Call(name, args) => {
+                    let id = Some(format!("c{number}-{index}"));
+                    sink(Delta::Call { index, id, name: Some(name), args })
+                }
+                Say::Hold => self.hold(sink),
+                Say::Retry => {
+                    end.attempts += 1;
+                    sink(Delta::Retry { attempt: end.attempts, wait_ms: 5, why: "too many requests".into() })
+                }
+                Say::Cut => return Outcome { end: CallEnd::Truncated, finish_reason: None, ..end },
+                Say::Fail(kind) => {
+                    let (what, hint) = ("The server said no.".into(), "Try again.".into());
+                    let error = Some(ProviderError { kind, what, hint, status: Some(400) });
+                    return Outcome { end: CallEnd::Errored, finish_reason: None, error, ..end };
+                }
+            };
+            if !on {
+                return Outcome { end: CallEnd::Cancelled, finish_reason: None, ..end };
+            }
+        }
+        end
+    }
+}
+
+/// Where the models of the bench's profiles are.
+pub(crate) enum Back {
+    /// In memory.
+    Memory(Arc<Model>),
+    /// Behind a loopback server, through the real client.
+    Http,
+}
+
+impl Servers for Back {
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        match self {
+            Self::Memory(model) => Ok(model.clone()),
+            Self::Http => {
+                let timing = Timing {
+                    after_finish: Duration::from_millis(20),
+                    backoff: Duration::from_millis(2),
+                    ..Timing::default()
+                };
+                let made = OpenAi::new(profile, None).map_err(|error| Failure::user(error.to_string()))?;
+                Ok(Arc::new(made.with_timing(timing)))
+            }
+        }
+    }
+
+    fn ready(&self, _: &Profile) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        Ok(vec![ModelInfo { source: "server".into(), context_window: 9_999, ..model_of(&profile.model) }])
+    }
+
+    fn probe(&self, _: &Profile) -> Result<usize, ProviderError> {
+        Ok(1)
+    }
+}
+
+fn model_of(name: &str) -> ModelInfo {
+    ModelInfo {
+        name: name.into(),
+        context_window: 6_000,
+        input_limit: None,
+        max_output: None,
+        encoding: Encoding::Approximate,
+        exact_encoding: false,
+        price: None,
+        source: "table".into(),
+    }
+}
+
+/// Counts by characters: fast, and the same on every machine.
+pub(crate) struct Quarter;
+
+impl CountTokens for Quarter {
+    fn count(&self, _: Encoding, text: &str) -> u32 {
+        approximate(text)
+    }
+}
+
+/// A tool that gives back as much text as it is asked for.
+pub(crate) struct Echo;
+
+impl RunTools for Echo {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let parameters = serde_json::json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+        vec![ToolSpec { name: "echo".into(), description: "Gives text.".into(), parameters }]
+    }
+
+    fn run(&self, _: &str, args: &str, _: &dyn Fn() -> bool) -> ToolOutput {
+        let size = serde_json::from_str::<serde_json::Value>(args).ok().and_then(|v| v["size"].as_u64()).unwrap_or(5);
+        let line = "a line that a tool gave\n";
+        let body = line.repeat(usize::try_from(size).unwrap() / line.len() + 1);
+        ToolOutput { status: ToolStatus::Ok, full_bytes: body.len() as u64, body }
+    }
+}
+
+/// Everything that a bench's engines share.
+#[derive(Clone)]
+pub(crate) struct Bench {
+    folder: Arc<tempfile::TempDir>,
+    pub(crate) back: Arc<dyn Servers>,
+    pub(crate) url: String,
+    pub(crate) tools: Option<Arc<dyn RunTools>>,
+    pub(crate) rounds: u32,
+    pub(crate) trusted: bool,
+    pub(crate) workspace: PathBuf,
+    clock: Arc<AtomicI64>,
+}
+
+impl Bench {
+    /// With a model in memory.
+    pub(crate) fn new(model: &Arc<Model>) -> Self {
+        Self::over(Arc::new(Back::Memory(model.clone())), String::new())
+    }
+
+    /// With a model behind a server.
+    pub(crate) fn http(server: &Server) -> Self {
+        pleach::llm::init();
+        Self::over(Arc::new(Back::Http), server.base_url())
+    }
+
+    fn over(back: Arc<dyn Servers>, url: String) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let workspace = folder.path().join("work");
+        std::fs::create_dir_all(&workspace).unwrap();
+        let clock = Arc::new(AtomicI64::new(1_790_000_000_000));
+        Self { folder, back, url, tools: None, rounds: 4, trusted: true, workspace, clock }
+    }
+
+    /// The store's file.
+    pub(crate) fn store_path(&self) -> PathBuf {
+        self.folder.path().join("store").join("pleach.db")
+    }
+
+    /// Opens the store beside the engines.
+    pub(crate) fn store(&self) -> Store {
+        Store::open(&OpenOptions { path: self.store_path(), read_only: false }).unwrap().store
+    }
+
+    /// Starts an engine on the store.
+    pub(crate) fn start(&self) -> Client {
+        self.start_with(|_| {})
+    }
+
+    /// Starts an engine with another setup.
+    pub(crate) fn start_with(&self, change: impl FnOnce(&mut Setup)) -> Client {
+        let store = self.store();
+        let mut setup = setup(self, store);
+        change(&mut setup);
+        let (engine, events) = Engine::start(setup);
+        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new() }
+    }
+}
+
+fn setup(bench: &Bench, store: Store) -> Setup {
+    let profile = |name: &str| Profile {
+        name: name.into(),
+        base_url: bench.url.clone(),
+        model: format!("{name}-model"),
+        max_output: 200,
+        attempts: 2,
+        ..Profile::default()
+    };
+    let profiles: BTreeMap<String, Profile> = ["one", "two"].map(|name| (name.to_owned(), profile(name))).into();
+    let layered = PolicySpec { name: "layered".into(), ..PolicySpec::default() };
+    let window = PolicySpec { name: "window".into(), anchored: false, shorten_tools: false, ..PolicySpec::default() };
+    let prompts = Prompts {
+        system: "You are a helper.".into(),
+        guidelines: "Read the history.".into(),
+        state_request: "End with a ---STATE--- block.".into(),
+        go_on: "Go on where you stopped.".into(),
+        personality: "Be brief.".into(),
+    };
+    let clock = bench.clock.clone();
+    Setup {
+        store,
+        notices: Vec::new(),
+        profiles,
+        profile: "one".into(),
+        model: None,
+        policies: [("layered".to_owned(), layered), ("window".to_owned(), window)].into(),
+        defaults: pleach::domain::branch::Overrides::default(),
+        call: pleach::domain::branch::Overrides::default(),
+        state_block: None,
+        prompts: Arc::new(prompts),
+        tools: bench.tools.clone(),
+        rounds: bench.rounds,
+        workspace: bench.workspace.display().to_string(),
+        trusted: bench.trusted,
+        save_trust: Arc::new(|_| Ok(())),
+        models: Arc::new(|name, _| model_of(name)),
+        servers: bench.back.clone(),
+        counter: Arc::new(Quarter),
+        reading: None,
+        temporary: None,
+        now: Arc::new(move || clock.fetch_add(1_000, Ordering::Relaxed)),
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) draft: Option<Draft>,
+    pub(crate) failure: Option<Failure>,
+}
+
+/// One screen: an engine, its door, and all that it told.
+pub(crate) struct Client {
+    engine: Option<Engine>,
+    door: EngineDoor,
+    events: Events,
+    next: u64,
+    pub(crate) seen: Vec<Event>,
+}
+
+impl Client {
+    /// Hands a request in and goes on.
+    pub(crate) fn post(&mut self, request: Request) -> Ticket {
+        self.next += 1;
+        self.door.send(Ticket(self.next), request);
+        Ticket(self.next)
+    }
+
+    /// Waits for an event and gives its place in `seen`; looks at those from `from` on.
+    pub(crate) fn wait(&mut self, from: usize, wanted: impl Fn(&Event) -> bool) -> usize {
+        let until = Instant::now() + PATIENCE;
+        let mut at = from;
+        loop {
+            while at < self.seen.len() {
+                if wanted(&self.seen[at]) {
+                    return at;
+                }
+                at += 1;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let event = self.events.recv_timeout(left).unwrap_or_else(|_| panic!("no such event: {:#?}", self.tail()));
+            self.seen.push(event);
+        }
+    }
+
+    fn tail(&self) -> Vec<String> {
+        self.seen.iter().rev().take(8).map(|event| format!("{event:?}").chars().take(300).collect()).collect()
+    }
+
+    /// The answer to a ticket.
+    pub(crate) fn answer(&mut self, ticket: Ticket) -> Result<Answer, Failure> {
+        let at = self.wait(0, |event| matches!(event, Event::Answer { ticket: t, .. } if *t == ticket));
+        match &self.seen[at] {
+            Event::Answer { result, .. } => result.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Hands a request in and waits for its answer.
+    pub(crate) fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
+        let ticket = self.post(request);
+        self.answer(ticket)
+    }
+
+    /// The same for what must succeed.
+    pub(crate) fn must(&mut self, request: Request) -> Answer {
+        let shown = format!("{request:?}");
+        self.ask(request).unwrap_or_else(|failure| panic!("{shown}: {failure}"))
+    }
+
+    /// Makes a session; gives its only branch.
+    pub(crate) fn session(&mut self) -> BranchId {
+        match self.must(Request::NewSession { title: "test".into() }) {
+            Answer::Opened(view) => view.current,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Opens the last session.
+    pub(crate) fn open(&mut self) -> Arc<SessionView> {
+        match self.must(Request::OpenSession { session: None, branch: None, create: false }) {
+            Answer::Opened(view) => view,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Solves a draft.
+    pub(crate) fn plan(&mut self, branch: BranchId, draft: &Draft) -> Result<Planned, Failure> {
+        let generation = self.next + 1;
+        match self.ask(Request::Replan { branch, generation, draft: draft.clone() })? {
+            Answer::Planned(planned) => Ok(planned),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Id and digest of a draft's plan; none where it is blocked or refused.
+    pub(crate) fn drawn(&mut self, branch: BranchId, draft: &Draft) -> Option<(Hash, Hash)> {
+        match self.plan(branch, draft) {
+            Ok(Planned::Plan { plan, request_digest, .. }) => Some((plan.id, request_digest)),
+            Ok(Planned::Blocked(_)) | Err(_) => None,
+        }
+    }
+
+    /// The plan itself.
+    pub(crate) fn whole_plan(&mut self, branch: BranchId, draft: &Draft) -> Arc<ContextPlan> {
+        match self.plan(branch, draft) {
+            Ok(Planned::Plan { plan, .. }) => plan,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Sends without a drawn plan; the run is open when it returns.
+    pub(crate) fn send(&mut self, branch: BranchId, draft: &Draft) -> Result<RunId, Failure> {
+        match self.ask(Request::Ask { branch, draft: draft.clone(), plan: None })? {
+            Answer::Asked { run } => Ok(run),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Waits until a branch's turn is over, looking at events from `from` on.
+    pub(crate) fn closed(&mut self, from: usize, branch: BranchId) -> Closed {
+        let at = self.wait(from, |event| matches!(event, Event::TurnClosed { branch: b, .. } if *b == branch));
+        match &self.seen[at] {
+            Event::TurnClosed { draft, failure, .. } => Closed { draft: draft.clone(), failure: failure.clone() },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A whole turn.
+    pub(crate) fn turn(&mut self, branch: BranchId, draft: &Draft) -> Closed {
+        let from = self.seen.len();
+        self.send(branch, draft).unwrap();
+        self.closed(from, branch)
+    }
+
+    /// A turn that says these words.
+    pub(crate) fn say(&mut self, branch: BranchId, words: &str) -> Closed {
+        self.turn(branch, &message(words))
+    }
+
+    /// All calls of the session.
+    pub(crate) fn runs(&mut self) -> Vec<RunCard> {
+        match self.must(Request::Runs) {
+            Answer::Runs(runs) => runs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Digest of a stored call, rendered again.
+    pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
+        match self.ask(Request::ReplayDryRun { run: run.id.to_string() })? {
+            Answer::Replayed { digest, .. } => Ok(digest),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Stops the engine and waits until all is saved.
+    pub(crate) fn stop(mut self) -> Vec<Event> {
+        if let Some(engine) = self.engine.take() {
+            engine.stop();
+        }
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.extend(self.events.try_iter());
+        seen
+    }
+}
+
+/// A new message.
+pub(crate) fn message(words: &str) -> Draft {
+    Draft { text: words.into(), kind: DraftKind::Message }
+}
+
+/// A draft of another kind.
+pub(crate) fn draft(words: &str, kind: DraftKind) -> Draft {
+    Draft { text: words.into(), kind }
+}
+
+/// The path of a branch as the store has it: ids from the root down.
+pub(crate) fn path(store: &Store, session: SessionId, branch: BranchId) -> Vec<pleach::domain::message::Node> {
+    let heads = store.heads(session).unwrap();
+    let branches = store.branches(session).unwrap();
+    let mut at = branches.iter().find(|b| b.id == branch).unwrap().head;
+    let mut ids: Vec<NodeId> = Vec::new();
+    while let Some(id) = at {
+        ids.push(id);
+        at = heads.iter().find(|head| head.id == id).unwrap().parent;
+    }
+    ids.reverse();
+    store.nodes(&ids).unwrap()
+}
+
+/// A quirk as the failure that a server shows.
+pub(crate) fn quirky(quirk: Quirk) -> Vec<Say> {
+    vec![Say::Fail(ProviderErrorKind::Body(quirk))]
+}
+
+/// Small numbers from a seed: the same history for the same seed.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    /// From a seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// Below `limit`.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+    }
+
+    /// One of these.
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// Runs SQL on a store's file beside the program, as another hand on the disk would.
+pub(crate) fn meddle(path: &Path, sql: &str) {
+    let other = rusqlite::Connection::open(path).unwrap();
+    other.busy_timeout(Duration::from_secs(10)).unwrap();
+    other.execute_batch(sql).unwrap();
+}
