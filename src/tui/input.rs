@@ -15,6 +15,10 @@ const BREATH: Duration = Duration::from_millis(8);
 
 /// Reads until the terminal or the receiver is gone.
 pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
+    // From here on changes of size are noticed; one that came before is told first.
+    event::poll(Duration::ZERO)?;
+    let (columns, rows) = crossterm::terminal::size()?;
+    let _ = to.send(Msg::Resize(columns, rows));
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         while let Ok(event) = event::read() {
             let msgs = match event {

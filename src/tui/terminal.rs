@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that a terminal surely takes as one OSC 52.
 const CLIPBOARD: usize = 74_000;
@@ -31,12 +31,15 @@ static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Pen>>,
     area: Rect,
+    failed: Arc<Mutex<Option<io::Error>>>,
 }
 
-/// Collects a frame and hands it over in one write.
+/// Collects a frame and hands it over in one write. A failure is kept for `draw` and not returned: the library that
+/// draws would print it when it is dropped, and where the terminal is gone printing is a panic.
 struct Pen {
     out: Stdout,
     held: Vec<u8>,
+    failed: Arc<Mutex<Option<io::Error>>>,
 }
 
 impl Write for Pen {
@@ -48,7 +51,10 @@ impl Write for Pen {
     fn flush(&mut self) -> io::Result<()> {
         let result = self.out.write_all(&self.held).and_then(|()| self.out.flush());
         self.held.clear();
-        result
+        if let Err(why) = result {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        }
+        Ok(())
     }
 }
 
@@ -58,9 +64,11 @@ impl Screen {
         switch_on()?;
         let (width, height) = crossterm::terminal::size()?;
         let area = Rect { x: 0, y: 0, width, height };
-        let backend = CrosstermBackend::new(Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024) });
+        let failed = Arc::default();
+        let pen = Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
+        let backend = CrosstermBackend::new(pen);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        Ok(Self { terminal, area })
+        Ok(Self { terminal, area, failed })
     }
 
     /// Columns and rows.
@@ -88,7 +96,9 @@ impl Screen {
         self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
         self.terminal.backend_mut().queue(EndSynchronizedUpdate)?;
-        Write::flush(self.terminal.backend_mut())
+        Write::flush(self.terminal.backend_mut())?;
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failed.map_or(Ok(()), Err)
     }
 }
 

@@ -39,11 +39,12 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
             }
             assert!(began.elapsed() < Duration::from_secs(5), "it stays behind (controlling: {controlling})");
         };
-        assert_eq!(code, 129, "controlling: {controlling}");
+        let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
+        assert_eq!(code, 129, "controlling: {controlling}; the log: {log}");
         assert!(server.saw_client_leave());
-        let list = home.json(&["message", "list"]);
-        let last = list.as_array().and_then(|list| list.last()).unwrap();
-        assert_eq!(last["content"], "Part of an answer", "{list}");
+        let told = home.json(&["message", "list"]);
+        let last = told.as_array().and_then(|messages| messages.last()).unwrap();
+        assert_eq!(last["content"], "Part of an answer", "{told}");
         assert!(["cancelled", "interrupted"].contains(&last["status"].as_str().unwrap()), "{last}");
     }
 }

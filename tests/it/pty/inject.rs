@@ -1,1 +1,154 @@
-//! x
+//! Hostile text through every door: nothing of it reaches the terminal but as text that is seen.
+
+use crate::support::lexer::{Token, all, foreign};
+use crate::support::pty::{Home, Pty, Start};
+use crate::support::server::{Server, end, json, send, stream, words};
+use serde_json::json as value;
+
+/// What text could try. Each stands between marks, so that what is left of it can be looked for.
+const PAYLOADS: [&str; 28] = [
+    "\x1b]0;title\x07",
+    "\x1b]2;title\x1b\\",
+    "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]10;?\x1b\\",
+    "\x1b]1337;File=inline=1:AAAA\x07",
+    "\x1bP+q544e\x1b\\",
+    "\x1bP1$r0m\x1b\\",
+    "\x1b_Ga=T;AAAA\x1b\\",
+    "\x1b^pm\x1b\\",
+    "\x1bXsos\x1b\\",
+    "\x1b[6n",
+    "\x1b[21t",
+    "\x1b[c",
+    "\x1b[2J\x1b[H",
+    "\x1b[?1049l",
+    "\x1b[?2004l",
+    "\x1b[31mred",
+    "\x1bc",
+    "\x1b(0lqk",
+    "\u{9b}31m",
+    "\u{9d}0;title\u{9c}",
+    "\u{90}q\u{9c}",
+    "over\rwritten",
+    "gone\x08\x08\x08\x08",
+    "bell\x07\x7f\x0b\x0c",
+    "bidi\u{202e}txt\u{202c}\u{2066}x\u{2069}",
+    "tag\u{e0041}\u{e0042}\u{200b}\u{feff}",
+];
+
+fn hostile() -> String {
+    PAYLOADS.iter().enumerate().map(|(at, payload)| format!("<{at}{payload}{at}>")).collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn nothing_foreign(raw: &[u8]) {
+    let found = foreign(raw);
+    let first: Vec<&Token> = found.iter().take(5).collect();
+    assert!(found.is_empty(), "{} pieces reached the terminal, first {first:?}", found.len());
+}
+
+fn desk(home: &Home) -> Pty {
+    let pty = Start::new(home).size(200, 60).run();
+    pty.see("write a message");
+    pty
+}
+
+/// Imported messages with tools, the session's title, a branch's name, tool traces, the exact request.
+#[test]
+fn from_stored_conversations() {
+    let home = Home::offline();
+    let bad = hostile();
+    let lines = [
+        value!({"role": "system", "content": bad}),
+        value!({"role": "user", "content": format!("Imported {bad}"), "name": "Eve\u{1b}[31m"}),
+        value!({"role": "assistant", "content": bad, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": format!("read{bad}"), "arguments": format!("{{\"path\":\"{bad}\"}}")}}
+        ]}),
+        value!({"role": "tool", "tool_call_id": "c1", "content": bad}),
+        value!({"role": "assistant", "content": format!("Answer {bad}")}),
+    ];
+    let file = home.work().join("talk.json");
+    std::fs::write(&file, value!({ "messages": lines }).to_string()).unwrap();
+    let (said, code) = home.cli(&["import", "talk.json"]);
+    assert_eq!(code, 0, "{said}");
+    for args in [["session", "rename", &bad], ["branch", "rename", &bad]] {
+        let (said, code) = home.cli(&args);
+        assert_eq!(code, 0, "{said}");
+        nothing_foreign(said.replace('\n', " ").as_bytes());
+    }
+    let pty = desk(&home);
+    pty.see("⟨U+E0041⟩");
+    pty.keys("\t\x1b[H");
+    for (keys, seen) in [("\x0f", "excluded"), ("\r", "Instructions"), ("qq", "Answer")] {
+        pty.keys(keys);
+        pty.see(seen);
+    }
+    nothing_foreign(&pty.raw());
+
+    // Copying is the one way to an OSC 52, and only when a person presses it.
+    pty.keys("\x02");
+    pty.see("stand here");
+    pty.keys("y");
+    pty.until_bytes("the copy", |raw, _| raw.windows(5).any(|five| five == b"\x1b]52;"));
+    let copies = all(&pty.raw()).into_iter().filter(|token| matches!(token, Token::Osc(_))).count();
+    assert_eq!(copies, 1);
+    assert!(foreign(&pty.raw()).iter().all(|token| matches!(token, Token::Osc(body) if body.starts_with("52;"))));
+    pty.keys("\x1bOR");
+    pty.see("Sessions");
+    pty.keys("\x1bOS");
+    pty.see("offline");
+    assert!(foreign(&pty.raw()).len() == 1, "only the copy");
+}
+
+/// The answer, its reasoning, calls of tools, the words of a failure, the names of models.
+#[test]
+fn from_a_server() {
+    let bad = hostile();
+    let delta =
+        |delta: serde_json::Value| send(&format!("data: {}\n\n", value!({"choices": [{"index": 0, "delta": delta}]})));
+    let call = value!({"tool_calls": [{"index": 0, "id": bad, "function": {"name": format!("t{bad}"), "arguments": format!("{{\"p\":{}}}", value!(bad))}}]});
+    let scripts = vec![
+        vec![stream(), delta(value!({"reasoning_content": bad})), words(&format!("Heard {bad} so.")), end()],
+        vec![
+            stream(),
+            words(&bad),
+            delta(call),
+            send(
+                "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n",
+            ),
+        ],
+        json(400, &[], &value!({"error": {"message": format!("Refused {bad}"), "code": bad}}).to_string()),
+    ];
+    let list = value!({"object": "list", "data": [{"id": format!("model-{bad}"), "object": "model"}]});
+    let server = Server::serve(scripts, Some(json(200, &[], &list.to_string())));
+    let home = Home::server(&server.base_url());
+    let pty = desk(&home);
+    pty.keys("First\r");
+    pty.until("the answer, with marks", |screen| screen.contains("Heard") && screen.contains("⟨U+E0041⟩"));
+    pty.until("the turn is over", |screen| screen.contains("all actions"));
+    pty.keys("Second\r");
+    pty.until("the end of the second", |screen| screen.contains("Second") && screen.contains("all actions"));
+    pty.keys("\x1bOS");
+    pty.see("model-");
+    pty.keys("\x1b");
+    pty.until("the chat", |screen| !screen.contains("model-"));
+    pty.keys("Third\r");
+    pty.see("Refused");
+    nothing_foreign(&pty.raw());
+}
+
+/// Typed and pasted.
+#[test]
+fn from_the_keyboard() {
+    let home = Home::offline();
+    let pty = desk(&home);
+    for payload in PAYLOADS {
+        pty.paste(&format!("see {payload} "));
+    }
+    pty.until("the pastes", |screen| screen.contains("see ") || screen.contains("[pasted"));
+    pty.keys("\r");
+    pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out · "));
+    pty.see("⟨U+E0041⟩");
+    nothing_foreign(&pty.raw());
+}

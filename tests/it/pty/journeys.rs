@@ -1,10 +1,17 @@
 //! Journeys of a person through the whole program.
 
-use crate::support::pty::{Home, Pty};
+use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, Step, end, json, stream, words};
 use serde_json::Value;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
+
+/// The workbench at a size at which sentences stay on one line.
+fn desk(home: &Home) -> Pty {
+    let pty = Start::new(home).size(180, 50).run();
+    pty.see("write a message");
+    pty
+}
 
 /// The word after another on the screen.
 fn after<'a>(screen: &'a str, word: &str) -> &'a str {
@@ -39,7 +46,7 @@ fn answer(text: &str) -> Vec<Step> {
 #[test]
 fn a_newcomer() {
     let home = Home::fresh();
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.until("the first screen explains itself", |screen| {
         screen.contains("Enter sends exactly what the")
             && screen.contains("What was looked for")
@@ -74,7 +81,7 @@ fn a_newcomer() {
     let sent = digests(&home);
     assert_eq!(sent.len(), 2);
     assert!(sent[1].starts_with(&drawn), "drawn {drawn}, sent {sent:?}");
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.until("all is there again", |screen| {
         screen.contains("How do bees dance?") && screen.contains("And wasps?") && screen.contains("excluded 1")
     });
@@ -87,7 +94,7 @@ fn a_day_with_a_server() {
         vec![first, answer(" and the rest."), answer("Another answer."), answer("On the fork."), answer("Once more.")];
     let server = Server::start_posts(scripts);
     let home = Home::server(&server.base_url());
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.keys("Question one\r");
     pty.see("The first part");
     let pressed = Instant::now();
@@ -100,13 +107,13 @@ fn a_day_with_a_server() {
 
     pty.keys("\tc");
     pty.see("and the rest.");
-    pty.until("it stands whole", |screen| screen.contains("The first part and the rest."));
+    pty.until("the turn is over", |screen| screen.contains("The first part") && !screen.contains("^c"));
     pty.keys("R");
     pty.see("Another answer.");
     pty.until("two versions", |screen| screen.contains("‹2/2›"));
     pty.keys("G");
     pty.keys("h");
-    pty.until("the version before", |screen| screen.contains("The first part") && !screen.contains("Another answer."));
+    pty.until("the version before", |screen| screen.contains("‹1/2›") && screen.contains("and the rest."));
     pty.keys("l");
     pty.until("the next version", |screen| screen.contains("Another answer.") && screen.contains("‹2/2›"));
     pty.keys("p");
@@ -118,7 +125,7 @@ fn a_day_with_a_server() {
     pty.see("CTX: Heavy");
     pty.keys("\x06");
     pty.see("CTX: Off");
-    pty.keys("\x1bQuestion two\r");
+    pty.keys("Question two\r");
     pty.see("On the fork.");
     pty.until("the turn is over", |screen| screen.contains(" out · ") || !screen.contains("^c"));
     pty.keys("\x03\x04");
@@ -138,24 +145,24 @@ fn two_branches_answer_at_once() {
     let scripts = vec![answer("Ground."), slow("Fork begins", " and ends."), slow("Main begins", " and ends.")];
     let server = Server::start_posts(scripts);
     let home = Home::server(&server.base_url());
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.keys("Base\r");
     pty.see("Ground.");
     pty.until("the turn is over", |screen| screen.contains("write a message") && screen.contains("all actions"));
     pty.keys("\tf");
     pty.until("a second branch", |screen| screen.matches(['○', '●']).count() >= 2);
-    pty.keys("\x1bOn the fork\r");
+    pty.keys("On the fork\r");
     pty.see("Fork begins");
     pty.keys("\x02g\r");
     pty.until("the first branch", |screen| screen.contains("Ground.") && !screen.contains("Fork begins"));
-    pty.keys("\x1bOn main\r");
+    pty.keys("On main\r");
     pty.see("Main begins");
     server.release();
     server.release();
     pty.see("Main begins and ends.");
     pty.keys("\x02G\r");
     pty.see("Fork begins and ends.");
-    pty.keys("\x1b\x04");
+    pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
     bodies_are_plans(&server, &home);
     let all = home.json(&["message", "list", "--all"]).to_string();
@@ -172,10 +179,10 @@ fn servers_that_refuse() {
     let busy = json(429, &[("retry-after", "30")], r#"{"error":{"message":"Rate limit reached"}}"#);
     let server = Server::start_posts(vec![wrong, busy, answer("At last.")]);
     let home = Home::server(&server.base_url());
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.keys("Precious words\r");
     let screen = pty.until("a sentence and the draft", |screen| {
-        screen.contains("key") && screen.contains("> Precious words") && screen.matches("Precious words").count() == 1
+        screen.contains("(401)") && screen.contains("> Precious words") && screen.matches("Precious words").count() == 1
     });
     assert!(!screen.contains("{\"error\""), "{screen}");
     pty.keys("\r");
@@ -192,11 +199,9 @@ fn servers_that_refuse() {
     let mut home = Home::server(&format!("http://{closed}/v1"));
     home.config("[profiles.openai]\nattempts = 1\n");
     home.set("PLEACH_PROFILE", "openai");
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.keys("Is anybody there?\r");
-    pty.until("a sentence and the draft", |screen| {
-        screen.contains("connection") && screen.contains("> Is anybody there?")
-    });
+    pty.until("a sentence and the draft", |screen| screen.contains("onnect") && screen.contains("> Is anybody there?"));
 }
 
 /// Ten million bytes between brackets, with the mark of a paste's end in them.
@@ -204,8 +209,10 @@ fn servers_that_refuse() {
 fn an_enormous_paste() {
     let server = Server::start_posts(vec![answer("Read it all.")]);
     let home = Home::server(&server.base_url());
-    home.config("[models]\n\"gpt-4.1-mini\" = { context_window = 50000000, encoding = \"approximate\" }\n[context]\nbudget = 49000000\n");
-    let pty = Pty::open(&home);
+    home.config(
+        "budget = 49000000\n[models]\n\"gpt-4.1-mini\" = { context_window = 50000000, encoding = \"approximate\" }\n",
+    );
+    let pty = desk(&home);
     pty.see("Write below");
     let row = format!("{}\r\n", "x1 ".repeat(42));
     let big = row.repeat(10_000_000 / row.len() + 1);
@@ -229,7 +236,7 @@ fn an_enormous_paste() {
 fn a_paste_that_holds_its_own_end() {
     let server = Server::start_posts(vec![answer("One message.")]);
     let home = Home::server(&server.base_url());
-    let pty = Pty::open(&home);
+    let pty = desk(&home);
     pty.see("Write below");
     pty.paste("harmless\x1b[201~\rrm -rf /\r\x04\x03\x1a and so on");
     pty.until("it lies in the composer", |screen| screen.contains("and so on") || screen.contains("[pasted"));

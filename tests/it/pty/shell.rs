@@ -60,14 +60,18 @@ fn into_the_background_and_back() {
     let ledger = pty.ledger();
     assert!(ledger.balanced(), "{ledger:?}");
     until("the program is stopped", || does(program) == Some('T'));
-    pty.keys("stty -a\r");
-    let stty = pty.see("cmspar");
-    assert!(stty.contains(" icanon") && stty.contains(" echo ") && stty.contains(" isig"), "{stty}");
+    pty.keys("stty -a; echo done-$((1+1))\r");
+    let stty = pty.see("done-2");
+    assert!(stty.contains("isig icanon iexten echo "), "{stty}");
 
     let before = pty.raw().len();
     pty.keys("bg\r");
     pty.until_bytes("the shell answers", |raw, _| String::from_utf8_lossy(&raw[before..]).contains("&\r\n"));
-    until("it is stopped again", || does(program) == Some('T'));
+    // The shell tells at its next prompt that the job stopped again.
+    until("the shell says that it stopped again", || {
+        pty.keys("\r");
+        String::from_utf8_lossy(&pty.raw()[before..]).contains("Stopped")
+    });
     pty.keys("echo still-$((40+2))\r");
     pty.see("still-42");
     let wrote = String::from_utf8_lossy(&pty.raw()[before..]).into_owned();
@@ -81,7 +85,7 @@ fn into_the_background_and_back() {
     let ledger = pty.ledger();
     assert!(ledger.on.contains(&1049) && ledger.on.contains(&2004) && ledger.pushed == 1, "{ledger:?}");
     pty.keys("\x04");
-    pty.until("back in the shell", |screen| !screen.contains('┌'));
+    pty.until("back in the shell", |screen| !screen.contains('┌') && screen.trim_end().ends_with("SHELL>"));
     pty.keys("echo code-$?\r");
     pty.see("code-0");
     assert!(pty.ledger().balanced(), "{:?}", pty.ledger());

@@ -356,12 +356,6 @@ impl Pty {
         self.until(&format!("{text:?} on the screen"), |screen| screen.contains(text))
     }
 
-    /// Waits until some text is not on the screen.
-    #[track_caller]
-    pub(crate) fn lose(&self, text: &str) -> String {
-        self.until(&format!("{text:?} gone from the screen"), |screen| !screen.contains(text))
-    }
-
     /// Waits until the bytes so far satisfy something.
     #[track_caller]
     pub(crate) fn until_bytes(&self, what: &str, is_so: impl Fn(&[u8], &Ledger) -> bool) {
