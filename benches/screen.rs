@@ -200,7 +200,7 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
         branch: MAIN,
         run: RunId(Uuid::from_u128(9)),
         text: sent[from..].into(),
-        reasoning: String::new().into(),
+        reasoning: String::new(),
         tokens: u32::try_from(sent.len() / 5).unwrap(),
         certainty: Certainty::Estimated,
         cost_micro: Some(1),

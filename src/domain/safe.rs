@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Safe(String);
 
 impl Safe {
-    /// Text of several lines: `\n` stays, CR LF becomes `\n`, tabs become four-column stops, the rest is shown.
+    /// Text of several lines (sanitising twice changes nothing more): `\n` stays, CR LF becomes `\n`, tabs become four-column stops, the rest is shown.
     #[must_use]
     pub fn text(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, true))
@@ -99,7 +99,7 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
             '\n' => out.push(' '),
             '\r' if tabs == Tabs::Expand && next == Some('\n') => {}
             '\t' if tabs == Tabs::Expand => out.push_str(&"    "[column % 4..]),
-            '⟨' if raw_mark_follows(next) => mark(&mut out, c),
+            '⟨' if tabs == Tabs::Mark && raw_mark_follows(next) => mark(&mut out, c),
             '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => out.push(c),
             c if forbidden(c) => mark(&mut out, c),
             c => out.push(c),
@@ -163,6 +163,12 @@ mod tests {
         fn no_control_survives(raw in any::<String>()) {
             let shown = Safe::text(&raw);
             prop_assert!(!shown.as_str().chars().any(|c| c != '\n' && c.is_control()));
+        }
+
+        #[test]
+        fn twice_is_once(raw in "(\\PC|[\\x00-\\x1f]|⟨U\\+0041⟩|\u{e0041}|\t){0,40}") {
+            let once = Safe::text(&raw);
+            prop_assert_eq!(Safe::text(once.as_str()), once);
         }
 
         #[test]

@@ -4,6 +4,7 @@
 
 use super::api::{Act, Answer, Event, Item};
 use super::core::Core;
+use super::forking::{must_be_free, whole_atom};
 use super::session::Session;
 use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::failure::{Failure, FailureKind};
@@ -14,7 +15,6 @@ use crate::domain::message::{NodeHead, Role};
 use crate::domain::op::{Change, Operation};
 use crate::domain::tree::{self, Slot};
 use crate::store::types::Write;
-use uuid::Uuid;
 
 impl Core {
     /// An operation, to be written with its changes.
@@ -102,6 +102,10 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
+        let noted = matches!(target, Atom::Section { .. });
+        if noted && kind.excludes() {
+            return Ok(None);
+        }
         if toggle && before.is_some_and(|mark| same(mark) && !spent(mark)) {
             return Ok(None);
         }
@@ -149,10 +153,7 @@ impl Core {
     pub(super) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
         let session = self.session_of(branch.id)?;
         match item {
-            Item::Atom(atom) => {
-                let note = branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.note.clone());
-                Ok((*atom, note))
-            }
+            Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             Item::TurnOf(node) => {
@@ -185,68 +186,6 @@ impl Core {
         let said =
             if reply.is_some() { "Your next message replies to it." } else { "Your next message replies to nothing." };
         Ok(Answer::Done(said.into()))
-    }
-
-    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
-    pub(super) fn fork(
-        &mut self,
-        id: BranchId,
-        at: Option<NodeId>,
-        name: Option<String>,
-        switch: bool,
-    ) -> Result<Answer, Failure> {
-        let parent = self.branch(id)?;
-        let session = self.session_of(id)?;
-        let open = at.is_none() && self.live.contains_key(&id);
-        let slot = match at {
-            Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
-            None => session.head(&parent),
-        };
-        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
-        let slot =
-            if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
-        let head = slot.map(|slot| whole_atom(session, slot));
-        let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-        if let Some(name) = &name {
-            must_be_free(session, name)?;
-        }
-        let name = name.unwrap_or_else(|| fresh_name(session, &parent.name));
-        let child = Branch {
-            id: BranchId(Uuid::now_v7()),
-            name: name.clone(),
-            head,
-            parent: Some(id),
-            fork: head,
-            archived: false,
-            created_at: self.now(),
-            seq: 0,
-            marks: inherited(&parent),
-            reply: None,
-            ..parent.clone()
-        };
-        let states = copied_states(session, &parent, &child);
-        let session_id = session.card.id;
-        let mut writes = vec![Write::PutBranch(Box::new(child.clone()))];
-        writes.extend(states.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
-        if switch {
-            writes.push(Write::UseBranch(child.id));
-        }
-        writes.push(self.operation(session_id, format!("forked {name}"), vec![Change::Forked { branch: child.id }]));
-        self.store.write(writes)?;
-        let outline = self.outlines.get(&id).cloned();
-        let session = self.session_mut(id)?;
-        session.branches.push(child.clone());
-        session.add_states(states);
-        session.card.branches += 1;
-        if switch {
-            session.current = child.id;
-        }
-        if let Some(outline) = outline {
-            self.outlines.insert(child.id, outline);
-        }
-        self.show_branch(child.id);
-        Ok(Answer::Branch(Box::new(self.branch(child.id)?)))
     }
 
     /// Renames a branch.
@@ -300,7 +239,7 @@ impl Core {
         }
         self.store.write(writes)?;
         self.apply(change, true);
-        Ok(Answer::Done(format!("{what}. u undoes it.")))
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
     /// Stands on another leaf or node.
@@ -371,7 +310,7 @@ impl Core {
         self.show_branch(id);
         let state = self.branch(id)?.state;
         self.say(Event::State { branch: id, version: state, missing: false });
-        Ok(Answer::Done(format!("{what}. u undoes it.")))
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
     /// The newest state block among the messages of the path, found again in their texts.
@@ -420,71 +359,24 @@ pub(super) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     super::assemble::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
-/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
-pub(super) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
-    let tree = &session.tree;
-    let mut at = slot;
-    loop {
-        let head = tree.head(at);
-        let inside = match head.role {
-            Role::Assistant => head.calls > 0,
-            Role::Tool => {
-                tree.children(Some(at)).iter().any(|child| tree.head(*child).role == Role::Tool)
-                    && !last_result(session, at)
-            }
-            Role::System | Role::User => false,
-        };
-        if !inside {
-            return Some(at);
+/// The note of a mark on an atom, and a refusal for what cannot be marked.
+fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
+    let mark = branch.marks.iter().find(|mark| mark.target == *atom);
+    if mark.is_some() {
+        return Ok(mark.and_then(|mark| mark.note.clone()));
+    }
+    let refused = match super::snapshot::anchor_key(atom) {
+        Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
+        Some(_) => {
+            Failure::user("This is the message that is being asked; it always goes.").todo("Edit or clear it below.")
         }
-        at = tree.parent(at)?;
-    }
-}
-
-/// Whether all calls above a result are answered up to it.
-fn last_result(session: &Session, slot: Slot) -> bool {
-    let tree = &session.tree;
-    let mut results = 0_u16;
-    let mut at = Some(slot);
-    while let Some(slot) = at {
-        let head = tree.head(slot);
-        match head.role {
-            Role::Tool => results += 1,
-            Role::Assistant => return results >= head.calls,
-            Role::System | Role::User => return true,
+        None if matches!(atom, Atom::Range { .. }) => {
+            Failure::user("These are many turns in one row.").todo("Open the row with Enter and choose a turn.")
         }
-        at = tree.parent(slot);
-    }
-    true
-}
-
-/// A fork's marks: everything but what holds for one call.
-fn inherited(parent: &Branch) -> Vec<Mark> {
-    let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
-    kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
-}
-
-/// A fork's own copies of the parent's hand-edited states.
-fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<StateVersion> {
-    let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
-    let next = session.next_state();
-    own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
-}
-
-/// Two branches of one name could not be told apart.
-fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
-    if session.branches.iter().any(|branch| branch.name == name) {
-        return Err(
-            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
-        );
-    }
-    Ok(())
-}
-
-fn fresh_name(session: &Session, base: &str) -> String {
-    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
-    let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
-    (2..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+        None => Failure::user("This text goes by the settings, not by marks.")
+            .todo("Instructions are changed in the configuration, the state in its own editor."),
+    };
+    Err(refused)
 }
 
 fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {

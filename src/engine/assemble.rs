@@ -384,7 +384,10 @@ impl<'a> Work<'a> {
         if self.opaque > 0 {
             self.warnings.push(Warning::PartsAsText { count: self.opaque });
         }
-        if self.snapshot.state_missing && self.snapshot.state.is_some() && self.snapshot.rules.policy.state_block == StateBlock::Required {
+        if self.snapshot.state_missing
+            && self.snapshot.state.is_some()
+            && self.snapshot.rules.policy.state_block == StateBlock::Required
+        {
             self.warnings.push(Warning::StateMissing);
         }
     }

@@ -11,6 +11,7 @@ mod commit;
 mod core;
 mod dispatch;
 mod flow;
+mod forking;
 mod gather;
 mod library;
 mod live;

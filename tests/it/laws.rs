@@ -1,6 +1,7 @@
 //! The laws of plans (P2, P3, P4, P7 and what a person's marks promise), held against random conversations: every plan is
 //! rendered, and the request is read back.
 
+#![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
 use pleach::context::{audit, plan, render};
 use pleach::domain::hash::Hash;

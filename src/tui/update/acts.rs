@@ -36,6 +36,9 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
 /// result, and the whole turn on the person's own message.
 fn selected_item(model: &Model, message: bool) -> Option<Item> {
     if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+        if let Some(turn) = overlay.selected_past() {
+            return Some(Item::Atom(turn.atom));
+        }
         let (row, item) = overlay.selected()?;
         return match item {
             None => Some(Item::Atom(row.atom)),

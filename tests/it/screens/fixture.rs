@@ -214,6 +214,7 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "one value, written out")]
 pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
     let recent = || Verdict::In { section: Section::Recent };
     let mut pinned = row(b"note", Section::StickyPins, 340, "Never log tokens.", Reason::Sticky);

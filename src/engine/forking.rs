@@ -1,0 +1,146 @@
+//! Forking: where a branch may begin, what it inherits, how it is named.
+//! Not for: other acts on branches (`acts`).
+
+use super::api::Answer;
+use super::core::Core;
+use super::session::Session;
+use crate::domain::branch::{Branch, StateVersion};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Mark;
+use crate::domain::message::Role;
+use crate::domain::op::Change;
+use crate::domain::tree::Slot;
+use crate::store::types::Write;
+use uuid::Uuid;
+
+impl Core {
+    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
+    pub(super) fn fork(
+        &mut self,
+        id: BranchId,
+        at: Option<NodeId>,
+        name: Option<String>,
+        switch: bool,
+    ) -> Result<Answer, Failure> {
+        let parent = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let open = at.is_none() && self.live.contains_key(&id);
+        let slot = match at {
+            Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
+            None => session.head(&parent),
+        };
+        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
+        let slot =
+            if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
+        let head = slot.map(|slot| whole_atom(session, slot));
+        let head = head.flatten().map(|slot| session.tree.head(slot).id);
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            must_be_free(session, name)?;
+        }
+        let name = name.unwrap_or_else(|| fresh_name(session, &parent.name));
+        let child = Branch {
+            id: BranchId(Uuid::now_v7()),
+            name: name.clone(),
+            head,
+            parent: Some(id),
+            fork: head,
+            archived: false,
+            created_at: self.now(),
+            seq: 0,
+            marks: inherited(&parent),
+            reply: None,
+            ..parent.clone()
+        };
+        let states = copied_states(session, &parent, &child);
+        let session_id = session.card.id;
+        let mut writes = vec![Write::PutBranch(Box::new(child.clone()))];
+        writes.extend(states.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
+        if switch {
+            writes.push(Write::UseBranch(child.id));
+        }
+        writes.push(self.operation(session_id, format!("forked {name}"), vec![Change::Forked { branch: child.id }]));
+        self.store.write(writes)?;
+        let outline = self.outlines.get(&id).cloned();
+        let session = self.session_mut(id)?;
+        session.branches.push(child.clone());
+        session.add_states(states);
+        session.card.branches += 1;
+        if switch {
+            session.current = child.id;
+        }
+        if let Some(outline) = outline {
+            self.outlines.insert(child.id, outline);
+        }
+        self.show_branch(child.id);
+        Ok(Answer::Branch(Box::new(self.branch(child.id)?)))
+    }
+}
+
+/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+pub(super) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
+    let tree = &session.tree;
+    let mut at = slot;
+    loop {
+        let head = tree.head(at);
+        let inside = match head.role {
+            Role::Assistant => head.calls > 0,
+            Role::Tool => {
+                tree.children(Some(at)).iter().any(|child| tree.head(*child).role == Role::Tool)
+                    && !last_result(session, at)
+            }
+            Role::System | Role::User => false,
+        };
+        if !inside {
+            return Some(at);
+        }
+        at = tree.parent(at)?;
+    }
+}
+
+/// Whether all calls above a result are answered up to it.
+fn last_result(session: &Session, slot: Slot) -> bool {
+    let tree = &session.tree;
+    let mut results = 0_u16;
+    let mut at = Some(slot);
+    while let Some(slot) = at {
+        let head = tree.head(slot);
+        match head.role {
+            Role::Tool => results += 1,
+            Role::Assistant => return results >= head.calls,
+            Role::System | Role::User => return true,
+        }
+        at = tree.parent(slot);
+    }
+    true
+}
+
+/// A fork's marks: everything but what holds for one call.
+fn inherited(parent: &Branch) -> Vec<Mark> {
+    let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
+    kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
+}
+
+/// A fork's own copies of the parent's hand-edited states.
+fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<StateVersion> {
+    let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
+    let next = session.next_state();
+    own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
+}
+
+/// Two branches of one name could not be told apart.
+pub(super) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+    if session.branches.iter().any(|branch| branch.name == name) {
+        return Err(
+            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
+        );
+    }
+    Ok(())
+}
+
+fn fresh_name(session: &Session, base: &str) -> String {
+    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
+    (2..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+}
