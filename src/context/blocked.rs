@@ -19,7 +19,7 @@ pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &
     }
     let shorter = turn_cost(&input.open, Form::Cut(OPEN_OLDER), marks);
     let now = cost_of(&input.open, open);
-    if shorter < now {
+    if !input.policy.shorten_tools && shorter < now {
         choices.push(Choice::ShortenBodies { frees: now - shorter });
     }
     if input.tools_tokens > 0 {

@@ -81,7 +81,7 @@ pub enum Choice {
         /// Tokens that frees.
         frees: u32,
     },
-    /// Send these tool results shortened.
+    /// Take a policy that shortens tool results (the present one does not).
     ShortenBodies {
         /// Tokens that frees.
         frees: u32,
@@ -106,7 +106,9 @@ impl Choice {
             Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens)", atoms.len()),
-            Self::ShortenBodies { frees } => format!("send the tool results shortened (frees {frees} tokens)"),
+            Self::ShortenBodies { frees } => {
+                format!("switch to the policy layered, which shortens tool results (frees up to {frees} tokens)")
+            }
             Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens)"),
             Self::ShorterMessage { by } => format!("shorten the message by {by} tokens"),
         }

@@ -72,6 +72,8 @@ pub enum Act {
     Wait(BranchId, Draft),
     /// Sets the prompt budget.
     Budget(u32),
+    /// Takes another policy.
+    Policy(String),
     /// Takes pins off.
     Unpin(Vec<Atom>),
     /// Opens the list of models.

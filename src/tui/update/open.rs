@@ -250,16 +250,15 @@ pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
 fn ways_out(blocked: &Blocked) -> Vec<(char, String, Act)> {
     let way = |choice: &Choice| match choice {
         Choice::LargerBudget { at_least } => {
-            let cap = at_least.saturating_add(blocked.budget.safety).div_ceil(500) * 500;
-            Some(('b', choice.sentence(), Act::Budget(cap)))
+            ('b', choice.sentence(), Act::Budget(at_least.div_ceil(500).saturating_mul(500)))
         }
-        Choice::OtherModel => Some(('m', choice.sentence(), Act::Models)),
-        Choice::Unpin { atoms, .. } => Some(('u', choice.sentence(), Act::Unpin(atoms.clone()))),
-        Choice::FewerTools { .. } => Some(('t', choice.sentence(), Act::Trust(false))),
-        Choice::ShorterMessage { .. } => Some(('s', choice.sentence(), Act::Close)),
-        Choice::ShortenBodies { .. } => None,
+        Choice::OtherModel => ('m', choice.sentence(), Act::Models),
+        Choice::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),
+        Choice::FewerTools { .. } => ('t', choice.sentence(), Act::Trust(false)),
+        Choice::ShorterMessage { .. } => ('s', choice.sentence(), Act::Close),
+        Choice::ShortenBodies { .. } => ('p', choice.sentence(), Act::Policy("layered".to_owned())),
     };
-    blocked.choices.iter().filter_map(way).collect()
+    blocked.choices.iter().map(way).collect()
 }
 
 /// Enter in a question.
@@ -286,6 +285,12 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Budget(cap) => {
             if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
                 overrides.budget = Some(cap);
+                branches::set_overrides(model, overrides, out);
+            }
+        }
+        Act::Policy(policy) => {
+            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+                overrides.policy = Some(policy);
                 branches::set_overrides(model, overrides, out);
             }
         }
