@@ -1,13 +1,17 @@
 //! Turns through the whole engine: what is sent once, what is kept, what comes back, and what two windows do to each other.
 
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
+use pleach::domain::branch::Overrides;
 use pleach::domain::failure::FailureKind;
 use pleach::domain::ids::{BranchId, NodeId, RunId};
+use pleach::domain::mark::MarkKind;
 use pleach::domain::message::{Content, End, NodeHead, Part, Role};
 use pleach::domain::model::Quirk;
+use pleach::domain::plan::{Choice, RowKind};
+use pleach::domain::policy::Section;
 use pleach::domain::provider::ProviderErrorKind;
 use pleach::domain::run::{RunCard, RunStatus};
-use pleach::engine::api::{Act, Answer, DraftKind, Event, Item, Request};
+use pleach::engine::api::{Act, Answer, DraftKind, Event, Item, Planned, Request};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -594,4 +598,45 @@ fn an_own_export_comes_back_as_the_same_tree() {
     };
     assert_eq!(shape(&back), shape(&out));
     assert_eq!(back.current, out.current);
+}
+
+#[test]
+fn marks_that_cannot_count_are_refused() {
+    let model = Model::new([text("one")]);
+    let mut client = Bench::new(&model).start();
+    let branch = client.session();
+    client.say(branch, "first");
+    let plan = client.whole_plan(branch, &message("now"));
+    let exclude = Act::Set { kind: MarkKind::Exclude, toggle: true };
+    let asked = plan.rows.iter().find(|row| row.section() == Some(Section::UserMessage)).unwrap();
+    let system = plan.rows.iter().find(|row| row.section() == Some(Section::System)).unwrap();
+    for row in [asked, system] {
+        let request = Request::Mark { branch, items: vec![Item::Atom(row.atom)], act: exclude };
+        assert_eq!(client.ask(request).unwrap_err().kind, FailureKind::User);
+    }
+    assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
+    client.must(Request::Mark { branch, items: vec![Item::Note("keep".into())], act: pin() });
+    let noted = client.whole_plan(branch, &message("now"));
+    let note = noted.rows.iter().find(|row| row.kind == RowKind::Note).unwrap();
+    client.must(Request::Mark { branch, items: vec![Item::Atom(note.atom)], act: exclude });
+    assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
+    let twice = Request::Fork { branch, at: None, name: Some("main".into()), switch: false };
+    assert_eq!(client.ask(twice).unwrap_err().kind, FailureKind::User);
+}
+
+#[test]
+fn the_budget_that_a_blocked_call_advises_is_enough() {
+    let model = Model::new([]);
+    let mut client = Bench::new(&model).start();
+    let branch = client.session();
+    let long = message(&"word ".repeat(3_000));
+    let cap = |budget| Overrides { budget: Some(budget), ..Overrides::default() };
+    client.must(Request::Override { branch, overrides: cap(1_500) });
+    let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
+    let advised = blocked.choices.iter().find_map(|choice| match choice {
+        Choice::LargerBudget { at_least } => Some(*at_least),
+        _ => None,
+    });
+    client.must(Request::Override { branch, overrides: cap(advised.unwrap()) });
+    assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
 }
