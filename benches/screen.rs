@@ -166,7 +166,7 @@ fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         current: MAIN,
         runs: Vec::new(),
         traces: Vec::new(),
-        workspace: ("/work".into(), false),
+        workspace: ("/project".into(), false),
         recovered: Vec::new(),
     }
 }

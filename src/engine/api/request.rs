@@ -181,7 +181,7 @@ pub enum Request {
         /// The wished overrides, whole.
         overrides: Overrides,
     },
-    /// Solves the plan for a draft again, off the screen's thread; answered by [`Event::Planned`] too. Only the newest
+    /// Solves the plan for a draft again, off the screen's thread; answered by [`Event::Planned`](super::Event::Planned) too. Only the newest
     /// generation of a branch is worked on.
     Replan {
         /// For which branch.
