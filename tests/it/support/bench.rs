@@ -286,7 +286,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
     let layered = PolicySpec { name: "layered".into(), ..PolicySpec::default() };
     let window = PolicySpec { name: "window".into(), anchored: false, shorten_tools: false, ..PolicySpec::default() };
     let prompts = Prompts {
-        system: "You are a helper.".into(),
+        system: "You help.".into(),
         guidelines: "Read the history.".into(),
         state_request: "End with a ---STATE--- block.".into(),
         go_on: "Go on where you stopped.".into(),
