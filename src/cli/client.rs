@@ -66,7 +66,8 @@ impl<'a> Client<'a> {
             Event::Alarm(text) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);
-                io.note(&format!("{why} Attempt {attempt} follows in {seconds} s."));
+                let why = why.trim_end_matches('.');
+                io.note(&format!("{why}. Attempt {attempt} follows in {seconds} s."));
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
             _ => {}

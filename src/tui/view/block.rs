@@ -337,7 +337,8 @@ impl Maker<'_> {
         block.own(calls);
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
-            let words = format!("{} Attempt {} follows in {seconds} s; Esc stops it.", retry.why, retry.attempt);
+            let why = retry.why.trim_end_matches('.');
+            let words = format!("{why}. Attempt {} follows in {seconds} s; Esc stops it.", retry.attempt);
             block.own(Flow::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
@@ -414,7 +415,7 @@ fn prefix(text: &str, bytes: usize) -> &str {
 }
 
 /// Arguments of a call in a few words: the values of a flat JSON object, else the text itself.
-fn arguments(args: &str) -> String {
+pub(super) fn arguments(args: &str) -> String {
     let Ok(serde_json::Value::Object(map)) = serde_json::from_str(args) else { return args.to_owned() };
     let words = map.values().map(|value| match value {
         serde_json::Value::String(text) => text.clone(),

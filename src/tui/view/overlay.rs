@@ -56,10 +56,7 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
-        for row in detail.rows() {
-            let edge = Rect { x: detail.x.saturating_sub(2), width: 1, ..row };
-            paint::line(look.theme, &Line::of(Ink::Border, look.theme.glyphs.pipe.trim_end()), edge, buf);
-        }
+        paint::beside(look.theme, detail, buf);
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), detail, buf);
     }
 }

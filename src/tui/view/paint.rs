@@ -76,6 +76,14 @@ pub(super) fn wipe(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
+/// A line down the left of a pane, with a column between.
+pub(super) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
+    for row in pane.rows() {
+        let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
+        line(theme, &Line::of(Ink::Border, theme.glyphs.pipe.trim_end()), edge, buf);
+    }
+}
+
 /// Puts the theme's ground under every cell that has no colours of its own.
 pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);

@@ -50,9 +50,14 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
     let from = cursor.saturating_sub(page.saturating_sub(1));
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(look.theme, trace.status);
-        let label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
+        let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
         let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
+        let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+        if room >= 6 {
+            let args = text::fit(&super::block::arguments(&trace.args), room, look.theme.glyphs.ellipsis);
+            label.push(Ink::Dim, &format!(" {args}"));
+        }
         paint::pair(look.theme, &label, &value, place, buf);
         if focus && at == cursor {
             paint::select(look.theme, place, buf);
@@ -72,12 +77,15 @@ pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect
     let wide = inside.width >= 80;
     let (left, right) = if wide {
         let left = inside.width / 3;
-        (Rect { width: left, ..inside }, Rect { x: inside.x + left + 1, width: inside.width - left - 1, ..inside })
+        (Rect { width: left, ..inside }, Rect { x: inside.x + left + 3, width: inside.width - left - 3, ..inside })
     } else {
         let top = inside.height / 3;
         (Rect { height: top, ..inside }, Rect { y: inside.y + top, height: inside.height - top, ..inside })
     };
     list(look, traces, view.cursor, true, left, buf);
+    if wide {
+        paint::beside(look.theme, right, buf);
+    }
     let Some(trace) = traces.iter().rev().nth(view.cursor) else { return Vec::new() };
     let body = trace.node.and_then(|node| look.model.bodies.get(node)).map(|node| node.content.words());
     let text = detail(look.theme, trace, body.as_deref());
