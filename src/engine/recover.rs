@@ -39,6 +39,10 @@ impl Core {
         }
     }
 
+    fn still_open(&self, run: &OpenRun) -> bool {
+        self.store.open_runs().is_ok_and(|open| open.iter().any(|other| other.card.id == run.card.id))
+    }
+
     fn recover_where(&mut self, wanted: impl Fn(&OpenRun) -> bool) -> Vec<String> {
         if self.store.read_only() {
             return Vec::new();
@@ -48,8 +52,13 @@ impl Core {
         let open = self.store.open_runs().unwrap_or_default();
         let dead = |run: &OpenRun| wanted(run) && (given_up(run) || !self.store.owner_alive(&run.owner));
         let dead: Vec<OpenRun> = open.into_iter().filter(dead).collect();
-        let each = dead.iter().map(|run| {
-            let sentence = self.recover_run(run).unwrap_or_else(|f| format!("A call could not be recovered: {f}"));
+        let each = dead.iter().filter_map(|run| {
+            let sentence = match self.recover_run(run) {
+                Ok(sentence) => Some(sentence),
+                // Its program ended it between our two looks, or another one recovers it now.
+                Err(_) if !self.still_open(run) => None,
+                Err(failure) => Some(format!("A call could not be recovered: {failure}")),
+            };
             if self.sessions.contains_key(&run.card.session) {
                 let _ = self.reload(run.card.session);
             }

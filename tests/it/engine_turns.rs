@@ -603,7 +603,8 @@ fn an_own_export_comes_back_as_the_same_tree() {
 #[test]
 fn marks_that_cannot_count_are_refused() {
     let model = Model::new([text("one")]);
-    let mut client = Bench::new(&model).start();
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
     let branch = client.session();
     client.say(branch, "first");
     let plan = client.whole_plan(branch, &message("now"));
@@ -627,7 +628,8 @@ fn marks_that_cannot_count_are_refused() {
 #[test]
 fn the_budget_that_a_blocked_call_advises_is_enough() {
     let model = Model::new([]);
-    let mut client = Bench::new(&model).start();
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
     let branch = client.session();
     let long = message(&"word ".repeat(3_000));
     let cap = |budget| Overrides { budget: Some(budget), ..Overrides::default() };
