@@ -1,4 +1,4 @@
-//! Which profile and model the program starts with, and whether a profile has its key.
+//! Which profile and model the program starts with.
 //! Not for: looking for local servers (`engine`), or the keys themselves (`llm` reads them when it calls).
 
 use super::load::Config;
@@ -18,12 +18,6 @@ impl Config {
         }
         let openai = self.profile("openai").filter(|_| self.env.get("OPENAI_BASE_URL").is_some());
         openai.or_else(|| self.with_keys().into_iter().next())
-    }
-
-    /// Whether a profile can be called as far as its key goes.
-    #[must_use]
-    pub fn has_key(&self, profile: &Profile) -> bool {
-        !profile.needs_key || self.finds_key(profile)
     }
 
     /// The profiles for which a key is at hand, in the order in which they are offered.

@@ -78,22 +78,6 @@ impl Store {
             Ok(found)
         })
     }
-
-    /// The nodes of a session that came from an import under one of these ids, oldest first.
-    pub fn nodes_by_origin(&self, session: SessionId, external: &[String]) -> Result<Vec<NodeHead>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(&format!(
-                "{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) AND external_id = ?2 ORDER BY n"
-            ))?;
-            let mut found = Vec::new();
-            for id in external {
-                for row in query.query_map((session, id), head)? {
-                    found.push(row?);
-                }
-            }
-            Ok(found)
-        })
-    }
 }
 
 /// New nodes; those whose key the session has are passed over, and what follows them hangs on the ones that are there.

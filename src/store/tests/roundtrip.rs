@@ -135,8 +135,7 @@ fn a_known_key_is_passed_over_and_its_children_find_it() {
     assert_eq!(heads.len(), 4);
     assert_eq!(heads[3].parent, Some(scene.nodes[2].head.id));
     assert_eq!(store.session(scene.session).unwrap().unwrap().messages, 4);
-    let found = store.nodes_by_origin(scene.session, &["m4".into(), "m5".into()]).unwrap();
-    assert_eq!(found.iter().map(|head| head.id).collect::<Vec<_>>(), [given]);
+    assert_eq!(heads[3].id, given);
 }
 
 fn mark(text: &str, revision: u64) -> Mark {
