@@ -85,6 +85,12 @@ pub enum Command {
         /// Print the exact body that would be posted, byte for byte.
         #[arg(long)]
         request: bool,
+        /// Solve it as `edit MESSAGE TEXT` would send it.
+        #[arg(long, value_name = "MESSAGE", conflicts_with = "regenerate")]
+        edit: Option<String>,
+        /// Solve it as `regenerate MESSAGE` would send it (the last one when none is named).
+        #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "text")]
+        regenerate: Option<String>,
     },
     /// Calls that were made, with their plans.
     #[command(subcommand)]
@@ -357,7 +363,7 @@ pub enum SessionCommand {
 }
 
 /// `config`.
-#[derive(Subcommand, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Subcommand, Clone, Debug, PartialEq, Eq)]
 pub enum ConfigCommand {
     /// Where the files are.
     Path,
@@ -365,6 +371,13 @@ pub enum ConfigCommand {
     Show,
     /// Check the files.
     Check,
+    /// Start with this profile (and model) from now on; written into your file, its comments kept.
+    Default {
+        /// The profile's name.
+        profile: String,
+        /// The model; the profile's own when left out.
+        model: Option<String>,
+    },
 }
 
 /// Forms of an export.

@@ -38,21 +38,31 @@ pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String]) -> Re
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
     let view = run.open(false)?;
-    let node = pick::message(&view, message)?.id;
-    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Edit(node) })
+    let kind = edited(&view, message)?;
+    turn(run, &view, Draft { text: text.into(), kind })
+}
+
+/// The kind of a draft that edits this message.
+pub(super) fn edited(view: &SessionView, message: &str) -> Result<DraftKind, Stop> {
+    Ok(DraftKind::Edit(pick::message(view, message)?.id))
 }
 
 /// `regenerate [MESSAGE]`.
 pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
+    let kind = regenerated(&view, message)?;
+    turn(run, &view, Draft { text: Arc::from(""), kind })
+}
+
+/// The kind of a draft that answers this message (the last one when none is named) again.
+pub(super) fn regenerated(view: &SessionView, message: Option<&str>) -> Result<DraftKind, Stop> {
     let node = match message {
-        Some(text) => pick::message(&view, text)?.id,
-        None => pick::branch(&view, None)?
+        Some(text) => pick::message(view, text)?.id,
+        None => pick::branch(view, None)?
             .head
             .ok_or_else(|| Failure::user("The branch is empty, so there is nothing to answer again."))?,
     };
-    let node = pick::asked(&view, node)?;
-    turn(run, &view, Draft { text: Arc::from(""), kind: DraftKind::Regenerate(node) })
+    Ok(DraftKind::Regenerate(pick::asked(view, node)?))
 }
 
 /// Whether the turn goes on.

@@ -149,7 +149,9 @@ impl Run<'_, '_> {
             Some(Command::Ask { text }) => ask::ask(self, text),
             Some(Command::Edit { message, text }) => ask::edit(self, message, text),
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
-            Some(Command::Plan { text, request }) => plan::plan(self, text, *request),
+            Some(Command::Plan { text, request, edit, regenerate }) => {
+                plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
+            }
             Some(Command::Plans(command)) => plan::plans(self, command),
             Some(Command::Replay { run, request, .. }) => plan::replay(self, run, *request),
             Some(Command::Build { text }) => plan::build(self, text),

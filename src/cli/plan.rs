@@ -6,7 +6,7 @@ use super::args::{ContextCommand, Plans};
 use super::client::unexpected;
 use super::output::{column, money, number, time};
 use super::stop::Stop;
-use super::{pick, shape};
+use super::{ask, pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::plan::{ContextPlan, Row, Verdict};
@@ -25,10 +25,22 @@ struct Solved {
     cost: Option<u64>,
 }
 
-fn solve(run: &mut Run<'_, '_>, words: &[String]) -> Result<Solved, Stop> {
+/// What is asked again, if anything.
+enum Again<'a> {
+    No,
+    Edit(&'a str),
+    Regenerate(&'a str),
+}
+
+fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<Solved, Stop> {
     let text = run.io.text(words)?.unwrap_or_default();
     let view = run.open(true)?;
-    let draft = Draft { text: text.into(), kind: DraftKind::Message };
+    let kind = match again {
+        Again::No => DraftKind::Message,
+        Again::Edit(message) => ask::edited(&view, message)?,
+        Again::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
+    };
+    let draft = Draft { text: text.into(), kind };
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, prompt_cost, .. } => {
             Ok(Solved { view, plan, digest: request_digest, bytes, cost: prompt_cost })
@@ -38,8 +50,15 @@ fn solve(run: &mut Run<'_, '_>, words: &[String]) -> Result<Solved, Stop> {
 }
 
 /// `plan`.
-pub(super) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool) -> Result<(), Stop> {
-    let solved = solve(run, words)?;
+pub(super) fn plan(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    request: bool,
+    edit: Option<&str>,
+    regenerate: Option<&str>,
+) -> Result<(), Stop> {
+    let again = edit.map(Again::Edit).or(regenerate.map(Again::Regenerate)).unwrap_or(Again::No);
+    let solved = solve(run, words, &again)?;
     if request {
         let body = run.client.wire(&solved.view, &mut run.io)?;
         run.io.data(&body);
@@ -203,7 +222,7 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
 
 /// `build`: the context as text.
 pub(super) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words)?;
+    let solved = solve(run, words, &Again::No)?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {
@@ -239,7 +258,7 @@ pub(super) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
 }
 
 fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words)?;
+    let solved = solve(run, words, &Again::No)?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {

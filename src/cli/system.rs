@@ -91,13 +91,13 @@ pub(super) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut 
         }
         Some(Command::Config(command)) => {
             let config = loaded.as_ref().map_err(ConfigError::failure)?;
-            settings(*command, config, io)
+            settings(command, config, io)
         }
         _ => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
     }
 }
 
-fn settings(command: ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
     match command {
         ConfigCommand::Path => {
             let paths = &config.paths;
@@ -128,7 +128,29 @@ fn settings(command: ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result<
             Ok(())
         }
         ConfigCommand::Check => check(config, io),
+        ConfigCommand::Default { profile, model } => start_with(config, profile, model.as_deref().unwrap_or(""), io),
     }
+}
+
+fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
+    if config.profile(profile).is_none() {
+        let known: Vec<&str> = config.settings.profiles.keys().map(String::as_str).collect();
+        return Err(Failure::new(FailureKind::Config, format!("There is no profile {profile:?}."))
+            .kept("Nothing was changed.")
+            .todo(format!("Known are: {}.", known.join(", ")))
+            .into());
+    }
+    let mut config = config.clone();
+    config.save_default(profile, model).map_err(|error| error.failure())?;
+    if io.json {
+        return io.value(&json!({ "profile": profile, "model": model }));
+    }
+    io.say(&format!(
+        "{} now names {profile}{}{model}.",
+        config.paths.user_file().display(),
+        if model.is_empty() { "" } else { " and " }
+    ));
+    Ok(())
 }
 
 fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -129,7 +129,7 @@ fn later_layers_stand_above() {
     sources.overrides.model = Some("from-flag".into());
     let config = load(sources).unwrap();
     assert_eq!(config.paths.store, PathBuf::from("/f.db"));
-    assert_eq!(config.model_for(config.profile("openai").unwrap()), "from-flag");
+    assert_eq!(config.overrides.model.as_deref(), Some("from-flag"));
 }
 
 #[test]

@@ -28,13 +28,6 @@ impl Config {
         first.chain(rest).filter(|profile| self.finds_key(profile)).collect()
     }
 
-    /// The model that a profile is asked for.
-    #[must_use]
-    pub fn model_for(&self, profile: &Profile) -> String {
-        let given = self.overrides.model.as_deref().unwrap_or(&self.settings.model);
-        if given.is_empty() { profile.model.clone() } else { given.to_owned() }
-    }
-
     fn finds_key(&self, profile: &Profile) -> bool {
         let in_env = !profile.api_key_env.is_empty() && self.env.get(&profile.api_key_env).is_some();
         in_env || !profile.api_key_cmd.is_empty()

@@ -23,6 +23,7 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let notes = input.blocks.iter().zip(&admitted.leases);
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
     rows.extend(barred(admitted, &input.open, None));
+    rows.extend(parts(&input.open));
     let mut listed = 0_usize;
     let mut pile: Option<Row> = None;
     for index in (0..input.turns.len()).rev() {
@@ -32,6 +33,9 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
             rows.extend(pile.take());
         }
         rows.extend(messages);
+        if admitted.places[index] == Place::Window {
+            rows.extend(parts(&input.turns[index]));
+        }
         if let Some(row) = piled_row(admitted, index).filter(|_| listed >= LISTED) {
             add(row, &mut pile, &mut rows);
             continue;
@@ -237,6 +241,24 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         })
     };
     turn.messages.iter().filter_map(row).collect()
+}
+
+/// Parts of messages that go, which no request can carry.
+fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
+    let messages = turn.messages.iter().filter(|message| message.bar.is_none());
+    messages.flat_map(|message| &message.parts).map(|part| Row {
+        atom: Atom::Section { text: part.atom },
+        kind: RowKind::Part,
+        verdict: Verdict::Out { needed: 0, remedy: None },
+        reason: Reason::ModelCannot,
+        tokens: 0,
+        title: part.title.clone(),
+        source: turn.source.clone(),
+        pin: None,
+        items: Vec::new(),
+        turns: 0,
+        text: None,
+    })
 }
 
 fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {

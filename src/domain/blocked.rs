@@ -29,11 +29,6 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
-    /// Parts that the model cannot take are sent as a line of text.
-    PartsAsText {
-        /// How many.
-        count: u32,
-    },
     /// The last answer brought no state block; the old state is sent.
     StateMissing,
     /// A tool result was missing and is sent as `[cancelled]`.
@@ -56,7 +51,6 @@ impl Warning {
                 format!("{count} marks sleep: their messages are not on this branch's path.")
             }
             Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
-            Self::PartsAsText { count } => format!("{count} parts the model cannot take are sent as a line of text."),
             Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
         }

@@ -72,6 +72,15 @@ pub enum Bar {
     Removed,
 }
 
+/// A part of a message that the model cannot take: a line of text names it in its place.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PartInput {
+    /// One hash for the part at this place: of its message's key, its number and its bytes' hash.
+    pub atom: Hash,
+    /// Its media type and size.
+    pub title: String,
+}
+
 /// One message with its tokens in every form that it may take.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessageInput {
@@ -99,6 +108,9 @@ pub struct MessageInput {
     pub orphan: bool,
     /// Why it is not sent, where it is not.
     pub bar: Option<Bar>,
+    /// Parts of it that no request of this dialect can carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartInput>,
 }
 
 /// One turn (or the preamble) as a candidate.

@@ -108,6 +108,8 @@ pub enum RowKind {
     Range,
     /// One message.
     Message,
+    /// A part of a message that is not text.
+    Part,
 }
 
 impl RowKind {
@@ -124,6 +126,7 @@ impl RowKind {
             Self::Quote => "quote",
             Self::Range => "range",
             Self::Message => "message",
+            Self::Part => "part",
         }
     }
 }

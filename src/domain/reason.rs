@@ -97,7 +97,9 @@ impl Reason {
             Self::OffPath => "Marked, but not on this branch's path: the mark sleeps.".into(),
             Self::Hidden => "Hidden in the export that it came from.".into(),
             Self::ForeignInstructions => "Instructions from an import are off unless you include them.".into(),
-            Self::ModelCannot => "The model cannot take this kind of content.".into(),
+            Self::ModelCannot => {
+                "The model cannot take this kind of content; a line of text names it in its place.".into()
+            }
             Self::Removed => "Removed: only its place is left.".into(),
             Self::Duplicate => "Already in the request in another row.".into(),
             Self::ModeOff => "The context mode is Off.".into(),

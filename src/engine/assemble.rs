@@ -27,12 +27,11 @@ pub(super) struct Work<'a> {
     bag: Bag,
     warnings: Vec<Warning>,
     made: u32,
-    opaque: u32,
 }
 
 impl<'a> Work<'a> {
     pub(super) fn new(gatherer: &'a mut Gatherer, snapshot: &'a Snapshot) -> Self {
-        Self { gatherer, snapshot, bag: Bag::default(), warnings: Vec::new(), made: 0, opaque: 0 }
+        Self { gatherer, snapshot, bag: Bag::default(), warnings: Vec::new(), made: 0 }
     }
 
     /// Puts everything together.
@@ -63,7 +62,6 @@ impl<'a> Work<'a> {
                 continue;
             };
             let mut message = counted.message;
-            self.opaque += counted.opaque;
             if message.bar.is_some() && message.role == Role::Tool {
                 self.make_orphan(&mut message);
             } else if message.bar.is_none() {
@@ -118,6 +116,7 @@ impl<'a> Work<'a> {
                 calls: 0,
                 orphan: false,
                 bar: None,
+                parts: Vec::new(),
             });
         }
     }
@@ -234,6 +233,7 @@ impl<'a> Work<'a> {
             calls: 0,
             orphan: false,
             bar: None,
+            parts: Vec::new(),
         }
     }
 
@@ -380,9 +380,6 @@ impl<'a> Work<'a> {
         }
         if self.made > 0 {
             self.warnings.push(Warning::ResultsMade { count: self.made });
-        }
-        if self.opaque > 0 {
-            self.warnings.push(Warning::PartsAsText { count: self.opaque });
         }
         if self.snapshot.state_missing
             && self.snapshot.state.is_some()

@@ -7,9 +7,9 @@ use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
 use crate::context::render::Texts;
 use crate::domain::failure::Failure;
-use crate::domain::hash::Hash;
+use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::NodeId;
-use crate::domain::input::{Bar, MessageInput, PlanInput};
+use crate::domain::input::{Bar, MessageInput, PartInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
 use crate::domain::plan::Form;
 use crate::domain::tokens::{CountTokens, Encoding};
@@ -54,7 +54,6 @@ pub(super) struct Counted {
     pub(super) message: MessageInput,
     pub(super) calls: Vec<(String, String)>,
     pub(super) reply: Option<String>,
-    pub(super) opaque: u32,
 }
 
 /// See the module.
@@ -189,7 +188,7 @@ struct Projected {
     calls: Vec<(String, String, String)>,
     reply: Option<String>,
     bar: Option<Bar>,
-    opaque: u32,
+    parts: Vec<PartInput>,
 }
 
 impl Projected {
@@ -208,7 +207,7 @@ impl Projected {
             elided: (!calls.is_empty()).then(|| text(Form::Elided)),
             placeholder: text(Form::Placeholder),
             reply: reply_to(content),
-            opaque: opaque_parts(content),
+            parts: opaque_parts(head.key, content),
             bar: bar(head, whole.is_empty() && calls.is_empty()),
             whole_form,
             whole,
@@ -239,17 +238,23 @@ impl Projected {
                 calls: u16::try_from(self.calls.len()).unwrap_or(u16::MAX),
                 orphan: false,
                 bar: self.bar,
+                parts: self.parts,
             },
             calls: self.calls.into_iter().map(|(id, name, _)| (id, name)).collect(),
             reply: self.reply,
-            opaque: self.opaque,
         }
     }
 }
 
-fn opaque_parts(content: &Content) -> u32 {
-    let opaque = content.parts.iter().filter(|part| matches!(part, Part::Opaque { .. }));
-    u32::try_from(opaque.count()).unwrap_or(u32::MAX)
+fn opaque_parts(key: Hash, content: &Content) -> Vec<PartInput> {
+    let named = content.parts.iter().enumerate().filter_map(|(at, part)| match part {
+        Part::Opaque { mime, bytes, raw } => Some(PartInput {
+            atom: Fields::new("part").hash(key).number(at as u64).hash(*raw).finish(),
+            title: format!("{mime}, {bytes} bytes"),
+        }),
+        Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Reply { .. } => None,
+    });
+    named.collect()
 }
 
 fn reply_to(content: &Content) -> Option<String> {

@@ -366,3 +366,33 @@ fn undo_and_redo_on_the_command_line() {
     home.ok(&["message", "remove", &question, "--yes"]);
     assert!(!home.ok(&["message", "list", "--json"]).contains("\"one\""));
 }
+
+#[test]
+fn a_part_that_no_request_can_carry_is_a_row() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    let file = home.path("chat.json");
+    let image = "data:image/png;base64,iVBORw0KGgo=";
+    std::fs::write(
+        &file,
+        serde_json::json!([
+            {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": image}}]},
+            {"role": "assistant", "content": "A picture."},
+        ])
+        .to_string(),
+    )
+    .unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+    let answer = ask_as_planned(&home, &server, &[], "And its colour?");
+    assert_eq!(str(&answer, "status"), "complete");
+    let plan: Value = serde_json::from_str(&home.ok(&["plan", "More?", "--json"])).unwrap();
+    let parts: Vec<&Value> = plan["excluded"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["reason"]["why"] == "model_cannot" || row["reason"] == "model_cannot")
+        .collect();
+    assert_eq!(parts.len(), 1, "{plan}");
+    assert_eq!(str(parts[0], "kind"), "part");
+    assert!(str(parts[0], "title").contains("image"), "{}", parts[0]);
+}

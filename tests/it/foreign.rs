@@ -11,7 +11,8 @@ use serde_json::Value;
 struct Chat {
     home: Home,
     server: Aimock,
-    /// What the dry run before each call printed; none where there is no dry run (regenerate, later rounds).
+    /// What the dry run before each call printed; none for later rounds, which are solved
+    /// from what the tools said.
     planned: Vec<Option<Value>>,
 }
 
@@ -40,10 +41,15 @@ impl Chat {
     }
 
     fn ask(&mut self, text: &str) -> Value {
+        self.turn(&["plan", text], &["ask", text])
+    }
+
+    /// A dry run, and what it is the dry run of.
+    fn turn(&mut self, dry: &[&str], ask: &[&str]) -> Value {
         let before = self.server.bodies().len();
-        let plan = self.json(&["plan", text]);
-        let body: Value = serde_json::from_str(&self.say(&["plan", text, "--request"])).unwrap();
-        let answer = self.json(&["ask", text]);
+        let plan = self.json(dry);
+        let body: Value = serde_json::from_str(&self.say(&[dry, &["--request"]].concat())).unwrap();
+        let answer = self.json(ask);
         assert_eq!(answer["runs"][0]["plan_id"], plan["plan_id"], "the plan that was shown is the plan that went");
         assert_eq!(answer["runs"][0]["est_total"], plan["est_total"]);
         self.planned.push(Some(body));
@@ -70,8 +76,7 @@ fn conversation(chat: &mut Chat) {
     chat.say(&["branch", "fork", "with-trace", "--at", &chat.message(2)]);
     chat.ask("Say it with usage, please.");
     chat.ask("On the fork: \"quotes\", \\slashes\\, tabs\tand 日本 \u{1F980}.");
-    chat.say(&["regenerate"]);
-    chat.planned.push(None);
+    chat.turn(&["plan", "--regenerate"], &["regenerate"]);
     chat.say(&["pin", "--note", "Answer in one sentence."]);
     chat.say(&["exclude", &chat.message(3), "--once"]);
     chat.ask("What did we decide?");
@@ -80,8 +85,8 @@ fn conversation(chat: &mut Chat) {
     chat.ask("Back again?");
     chat.say(&["context", "window", "2"]);
     chat.ask("A narrow window.");
-    chat.say(&["edit", &chat.message(1), "A narrow window, in other words."]);
-    chat.planned.push(None);
+    let (message, words) = (chat.message(1), "A narrow window, in other words.");
+    chat.turn(&["plan", "--edit", &message, words], &["edit", &message, words]);
 }
 
 /// Every body as JSON, and what it counts.

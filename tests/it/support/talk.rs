@@ -379,6 +379,7 @@ impl Gatherer<'_> {
                 (None, Role::System) => Some(Bar::Foreign),
                 (bar, _) => bar,
             },
+            parts: Vec::new(),
         };
         self.bag.contents.insert(key, Arc::new(content));
         message
