@@ -123,6 +123,51 @@ fn every_call_of_a_conversation_is_its_plan() {
     assert!(!stored.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "the key is nowhere in the store");
 }
 
+/// The same on the screen: what the overlay names before Enter is what the journal holds after it.
+#[cfg(unix)]
+#[test]
+fn the_workbench_sends_what_it_shows() {
+    use crate::support::pty;
+    let Some(server) = Aimock::start() else { return };
+    let mut home = pty::Home::fresh();
+    home.set("TEST_KEY", KEY);
+    home.config(&format!(
+        "profile = \"aimock\"\n[profiles.aimock]\nbase_url = \"{}\"\nmodel = \"gpt-4o-mini\"\napi_key_env = \"TEST_KEY\"\n\
+         attempts = 1\ncontext_window = 16000\n",
+        server.base_url()
+    ));
+    let screen = pty::Start::new(&home).size(180, 50).run();
+    screen.see("write a message");
+    for (number, question) in
+        ["Why does login fail after the refresh?", "And what would you change?"].iter().enumerate()
+    {
+        screen.keys(question);
+        screen.see(&format!("> {question}"));
+        screen.keys("\x0f");
+        let shown =
+            screen.until("the overlay", |text| text.contains("What the next call holds") && text.contains(question));
+        let digest = shown.split_once("request ").unwrap().1.split_whitespace().next().unwrap().to_owned();
+        screen.keys("\x1b");
+        screen.until("the chat again", |text| !text.contains("What the next call holds"));
+        screen.keys("\r");
+        screen.until("the answer", |text| text.matches(" out · ").count() == number + 1);
+        let runs = home.json(&["plans", "list"]);
+        let run = runs.as_array().unwrap().iter().max_by_key(|run| run["at"].as_i64()).unwrap().clone();
+        let whole = run["request_digest"].as_str().unwrap();
+        assert!(whole.starts_with(digest.trim_end_matches('…')), "{digest} was shown, {whole} went");
+        let (replayed, code) = home.cli(&["replay", run["run_id"].as_str().unwrap(), "--dry-run", "--request"]);
+        assert_eq!(code, 0);
+        assert_eq!(blake3::hash(replayed.as_bytes()).to_hex().as_str(), whole);
+        let bodies = server.bodies();
+        assert_eq!(bodies.len(), number + 1);
+        assert_eq!(serde_json::from_str::<Value>(&replayed).unwrap(), bodies[number]);
+        assert_eq!(
+            run["est_total"],
+            count_body(bodies[number].to_string().as_bytes(), Encoding::O200kBase, &Tokenizers::new()).unwrap()
+        );
+    }
+}
+
 #[test]
 fn its_refusals_are_read() {
     let Some(server) = Aimock::start() else { return };
