@@ -136,6 +136,7 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
         items: Vec::new(),
         turns: 0,
         text: None,
+        scores: crate::domain::plan::Scores::default(),
     }
 }
 

@@ -233,7 +233,10 @@ fn around(input: &PlanInput) -> u32 {
     let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
     // Instructions, cards; blocks of a message of their own where nobody asks; the request to go on.
     let messages = 2 + u32::from(!asks) + u32::from(has(Section::UserMessage));
+    let looked_up = input.blocks.iter().filter(|block| block.section == Section::Retrieved);
+    let kept_free = input.reserve.saturating_sub(looked_up.fold(0_u32, |sum, block| sum.saturating_add(block.tokens)));
     blocks
+        .saturating_add(kept_free)
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
         .saturating_add(input.tools_tokens)

@@ -8,6 +8,7 @@ use crate::domain::input::{MESSAGE_FRAMING, PlanInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{Blocked, Choice, Form, Reason};
+use crate::domain::policy::Section;
 
 /// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
 pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
@@ -40,6 +41,7 @@ fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
         turn.card.map(|(_, tokens)| (mark.target, tokens.saturating_add(MESSAGE_FRAMING)))
     });
     let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
-    let notes = required.filter_map(|block| block.atom.map(|atom| (atom, block.tokens)));
+    let pins = required.filter(|block| matches!(block.section, Section::StickyPins | Section::LeasedPins));
+    let notes = pins.filter_map(|block| block.atom.map(|atom| (atom, block.tokens)));
     turns.chain(notes).collect()
 }

@@ -8,7 +8,7 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
-use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Verdict, Warning};
+use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::policy::Section;
 
 /// The plan for what was admitted.
@@ -40,7 +40,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         tools: input.tools_tokens,
         rows,
         anchor: super::window::anchor(input, admitted.window),
-        retrieval_set_ids: Vec::new(),
+        retrieval_set_ids: input.retrieval_set_ids.clone(),
         warnings: Vec::new(),
     };
     plan.warnings = warnings(input, &plan);
@@ -121,6 +121,7 @@ pub(super) fn block_row(input: &PlanInput, block: &Block) -> Row {
         items: Vec::new(),
         turns: 0,
         text: Some(block.text),
+        scores: block.scores.clone(),
     }
 }
 
@@ -200,6 +201,7 @@ pub(super) fn bare(turn: &TurnInput) -> Row {
         items: Vec::new(),
         turns: 1,
         text: None,
+        scores: Scores::default(),
     }
 }
 

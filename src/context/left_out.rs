@@ -5,10 +5,10 @@ use super::admit::{Admitted, Coming, Place};
 use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
 use crate::domain::hash::Hash;
-use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, Sleeper, TurnInput};
+use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, PlanInput, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
-use crate::domain::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
+use crate::domain::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
 
 /// Excluded turns listed one by one before the older ones share a row.
 const LISTED: usize = 100;
@@ -22,6 +22,7 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
     let notes = input.blocks.iter().zip(&admitted.leases);
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
+    rows.extend(input.near.iter().map(|near| near_row(admitted, near)));
     rows.extend(barred(admitted, &input.open, None));
     rows.extend(parts(&input.open));
     let mut listed = 0_usize;
@@ -118,6 +119,7 @@ fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>
         items: Vec::new(),
         turns,
         text: None,
+        scores: Scores::default(),
     }
 }
 
@@ -238,9 +240,29 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             items: Vec::new(),
             turns: 0,
             text: None,
+            scores: Scores::default(),
         })
     };
     turn.messages.iter().filter_map(row).collect()
+}
+
+/// What was looked up, or could have been.
+fn near_row(admitted: &Admitted<'_>, near: &Near) -> Row {
+    let (action, does) = &near.remedy;
+    Row {
+        atom: near.atom,
+        kind: near.kind,
+        verdict: out(admitted, Coming::apart(near.tokens), action, does),
+        reason: near.reason.clone(),
+        tokens: near.tokens,
+        title: near.title.clone(),
+        source: near.source.clone(),
+        pin: admitted.input.marks.iter().find(|mark| mark.target == near.atom).map(|mark| mark.kind),
+        items: Vec::new(),
+        turns: 0,
+        text: None,
+        scores: near.scores.clone(),
+    }
 }
 
 /// Parts of messages that go, which no request can carry.
@@ -258,6 +280,7 @@ fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
         items: Vec::new(),
         turns: 0,
         text: None,
+        scores: Scores::default(),
     })
 }
 
@@ -275,5 +298,6 @@ fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
         items: Vec::new(),
         turns: 1,
         text: None,
+        scores: Scores::default(),
     }
 }

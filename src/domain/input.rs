@@ -8,7 +8,7 @@ use super::mark::{Atom, Mark};
 use super::message::Role;
 use super::mode::Mode;
 use super::model::Dialect;
-use super::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Warning};
+use super::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source, Warning};
 use super::policy::{Layout, PolicySpec, Section};
 use super::tokens::{Certainty, Encoding};
 use super::trace::ToolSpec;
@@ -56,6 +56,30 @@ pub struct Block {
     pub atom: Option<Atom>,
     /// Where from.
     pub source: Source,
+    /// For what was looked up: its score in thousandths, and what it is made of.
+    #[serde(default, skip_serializing_if = "Scores::is_empty")]
+    pub scores: Scores,
+}
+
+/// What was looked up, or could have been, and does not go.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Near {
+    /// It, as marks name it.
+    pub atom: Atom,
+    /// Of which kind.
+    pub kind: RowKind,
+    /// One line.
+    pub title: String,
+    /// Tokens that it would take.
+    pub tokens: u32,
+    /// Why it stays out.
+    pub reason: Reason,
+    /// The action that would bring it in, and what that does.
+    pub remedy: (String, String),
+    /// Where from.
+    pub source: Source,
+    /// Its score.
+    pub scores: Scores,
 }
 
 /// Why a message cannot be sent as it is.
@@ -197,6 +221,12 @@ pub struct PlanInput {
     pub marks: Vec<Mark>,
     /// Marks that sleep.
     pub sleepers: Vec<Sleeper>,
+    /// What was looked up, or could have been, and does not go; best first.
+    pub near: Vec<Near>,
+    /// Tokens kept free for what is looked up, whatever of it is used: so the window does not move with what was found.
+    pub reserve: u32,
+    /// The retrieval sets that the cards among `blocks` come from.
+    pub retrieval_set_ids: Vec<Hash>,
     /// Where the window started last time.
     pub anchor: Option<Anchor>,
     /// What gathering noticed.

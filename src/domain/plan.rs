@@ -110,6 +110,8 @@ pub enum RowKind {
     Message,
     /// A part of a message that is not text.
     Part,
+    /// A look through older messages: what was looked for, and whether it was.
+    Search,
 }
 
 impl RowKind {
@@ -127,6 +129,7 @@ impl RowKind {
             Self::Range => "range",
             Self::Message => "message",
             Self::Part => "part",
+            Self::Search => "search",
         }
     }
 }
@@ -152,6 +155,28 @@ pub struct Source {
     /// Milliseconds since 1970, for display.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<i64>,
+    /// Which bytes of the message's text.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub span: Option<(u32, u32)>,
+}
+
+/// A score in thousandths with its parts; empty for what is not chosen by score. Not part of a plan's id.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Scores {
+    /// The whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<i32>,
+    /// What it is made of, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<(String, i32)>,
+}
+
+impl Scores {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.score.is_none() && self.parts.is_empty()
+    }
 }
 
 /// One message inside a row.
@@ -203,6 +228,9 @@ pub struct Row {
     /// For texts and cards: hash of the text as it is sent.
     #[serde(default)]
     pub text: Option<Hash>,
+    /// Why it, and not another.
+    #[serde(default, skip_serializing_if = "Scores::is_empty")]
+    pub scores: Scores,
 }
 
 impl Row {

@@ -32,8 +32,16 @@ pub enum Reason {
     Replied,
     /// In: asks the model to go on where its answer was cut.
     GoOn,
-    /// In, brought back: had been further away.
-    Reinjected,
+    /// In, brought back: an older message that fits what is asked.
+    Retrieved {
+        /// Its place among what was found, from 1.
+        rank: u32,
+    },
+    /// In: the heading over what was found.
+    Searched {
+        /// How many older messages were looked through.
+        among: u32,
+    },
     /// Out: no room.
     Budget {
         /// Tokens that were free for it.
@@ -67,6 +75,13 @@ pub enum Reason {
     Duplicate,
     /// Out: the mode gathers nothing by itself.
     ModeOff,
+    /// Out: nothing was looked up for this message.
+    NotSearched {
+        /// Why not.
+        because: Unsearched,
+    },
+    /// Out: others fit what is asked better.
+    BelowThreshold,
     /// Out: bigger than the whole budget.
     TooLarge,
 }
@@ -87,7 +102,8 @@ impl Reason {
             Self::IncludedOnce => "You included it for this call.".into(),
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
-            Self::Reinjected => "Brought back from outside the window.".into(),
+            Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
+            Self::Searched { among } => format!("Heads what was found among {among} older messages."),
             Self::Budget { free } => format!("No room: {free} tokens were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
@@ -102,7 +118,9 @@ impl Reason {
             }
             Self::Removed => "Removed: only its place is left.".into(),
             Self::Duplicate => "Already in the request in another row.".into(),
-            Self::ModeOff => "The context mode is Off.".into(),
+            Self::ModeOff => "The context mode is Off: nothing is looked up by itself.".into(),
+            Self::NotSearched { because } => because.sentence(),
+            Self::BelowThreshold => "Others fit this message better.".into(),
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
         }
     }
@@ -122,7 +140,8 @@ impl Reason {
             Self::IncludedOnce => "included_once",
             Self::Replied => "replied",
             Self::GoOn => "go_on",
-            Self::Reinjected => "reinjected",
+            Self::Retrieved { .. } => "retrieved",
+            Self::Searched { .. } => "searched",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
             Self::UserExcluded { .. } => "user_excluded",
@@ -135,8 +154,42 @@ impl Reason {
             Self::Removed => "removed",
             Self::Duplicate => "duplicate",
             Self::ModeOff => "mode_off",
+            Self::NotSearched { .. } => "not_searched",
+            Self::BelowThreshold => "below_threshold",
             Self::TooLarge => "too_large",
         }
+    }
+}
+
+/// Why older messages were not looked through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsearched {
+    /// The message says too little of its own to look for.
+    TooLittle,
+    /// It goes on with what was asked before.
+    GoesOn,
+    /// None of its words stand in older messages, or only such as stand everywhere.
+    Unknown,
+    /// The policy looks nothing up.
+    Policy,
+    /// Older messages are still being read into the index.
+    Indexing,
+    /// Nothing fits it.
+    Nothing,
+}
+
+impl Unsearched {
+    fn sentence(self) -> String {
+        match self {
+            Self::TooLittle => "Not searched: the message says too little of its own to look for.",
+            Self::GoesOn => "Not searched: the message goes on with what was asked before.",
+            Self::Unknown => "Not searched: its words stand in no older message, or in all of them.",
+            Self::Policy => "Not searched: the policy looks nothing up.",
+            Self::Indexing => "Not searched yet: older messages are still being indexed; the next call will.",
+            Self::Nothing => "Searched: no older message fits it.",
+        }
+        .to_owned()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind, marks_digest};
 use crate::domain::message::{Content, NodeHead, Part, Role};
-use crate::domain::plan::{Basis, Form, Reason, RowKind, Source, Warning};
+use crate::domain::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::{Section, StateBlock};
 use crate::domain::safe::Safe;
 use crate::domain::tokens::{Certainty, Encoding};
@@ -163,6 +163,7 @@ impl<'a> Work<'a> {
             message: first.map(|head| head.id),
             external_id: first.and_then(|head| head.external_id.clone()),
             at: first.map(|head| head.at),
+            span: None,
         }
     }
 
@@ -279,7 +280,17 @@ impl<'a> Work<'a> {
 
     fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
         let (text, tokens) = self.text(text);
-        Block { section, kind, text, tokens, title: title.to_owned(), reason, atom: None, source: Source::default() }
+        Block {
+            section,
+            kind,
+            text,
+            tokens,
+            title: title.to_owned(),
+            reason,
+            atom: None,
+            source: Source::default(),
+            scores: Scores::default(),
+        }
     }
 
     /// A person's notes: pinned ones are instructions, carried texts are cards.
@@ -369,6 +380,9 @@ impl<'a> Work<'a> {
             marks: self.snapshot.marks.clone(),
             sleepers,
             anchor: self.snapshot.branch.anchor.clone(),
+            near: Vec::new(),
+            reserve: 0,
+            retrieval_set_ids: Vec::new(),
             warnings: self.warnings,
         };
         Gathered { input, bag: self.bag }

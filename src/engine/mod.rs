@@ -16,6 +16,7 @@ mod gather;
 mod library;
 mod live;
 mod lookup;
+mod path;
 mod planner;
 mod queries;
 mod recover;

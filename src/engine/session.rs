@@ -2,6 +2,7 @@
 //! Not for: changing anything; `acts` and `turns` write first and then apply here.
 
 use super::api::SessionView;
+use super::path::Paths;
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -26,6 +27,8 @@ pub(super) struct Session {
     pub(super) current: BranchId,
     /// Branches whose last answer should have had a state block and had none.
     pub(super) state_missing: HashSet<BranchId>,
+    /// Paths of branches, for planning.
+    pub(super) paths: Paths,
 }
 
 impl Session {
@@ -41,6 +44,7 @@ impl Session {
             runs: store.runs(id)?,
             current: BranchId(id.0),
             state_missing: HashSet::new(),
+            paths: Paths::default(),
         };
         session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;

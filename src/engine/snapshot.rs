@@ -1,6 +1,7 @@
 //! What a planning job is given: the part of a session that can matter, copied, so that planning goes on beside the engine.
 //! Not for: contents and counts; the job fetches them itself.
 
+use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
 use crate::domain::branch::{Branch, StateVersion};
@@ -9,7 +10,7 @@ use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::Gap;
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::{Content, End, NodeHead, Role, node_key};
-use crate::domain::tree::{self, Slot, Turn};
+use crate::domain::tree::{Slot, Turn};
 use std::collections::BTreeSet;
 
 /// Turns looked at one by one, at the most and at the least.
@@ -62,25 +63,25 @@ pub(super) struct Question {
 pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
     let tree = &session.tree;
     let tip = question.base.and_then(|id| tree.slot(id));
-    let path = tip.map(|tip| tree.path(tip)).unwrap_or_default();
-    let mut turns = tree::turns(tree, &path);
-    let preamble = usize::from(turns.first().is_some_and(|turn| !turn.asked));
-    let open_turn = if question.text.is_some() { None } else { turns.pop() };
-    let open_number = number(turns.len() + 1, preamble);
-    let on_path = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
+    let path = session.paths.get(tree, tip);
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let closed = path.turns.len() - usize::from(question.text.is_none() && !path.turns.is_empty());
+    let open_turn = path.turns.get(closed);
+    let open_number = number(closed + 1, preamble);
+    let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
-    let (looked_at, gaps) = horizon(session, branch, &path, &turns, &awake, &rules, preamble);
-    let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path[at]).clone()).collect::<Vec<_>>();
+    let (looked_at, gaps) = horizon(session, branch, &path, closed, &awake, &rules, preamble);
+    let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     Snapshot {
         session: session.card.id,
         draft: question.text.as_ref().map(|text| draft_node(session, tip, text)),
         go_on: question.go_on,
         turns: looked_at
             .into_iter()
-            .map(|index| TurnHeads { number: number(index + 1, preamble), heads: heads(&turns[index]) })
+            .map(|index| TurnHeads { number: number(index + 1, preamble), heads: heads(&path.turns[index]) })
             .collect(),
         gaps,
-        open: TurnHeads { number: open_number, heads: open_turn.map(|turn| heads(&turn)).unwrap_or_default() },
+        open: TurnHeads { number: open_number, heads: open_turn.map(heads).unwrap_or_default() },
         marks: awake,
         sleepers: asleep,
         state: session.state_on(branch, tip),
@@ -153,24 +154,24 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 fn horizon(
     session: &Session,
     branch: &Branch,
-    path: &[Slot],
-    turns: &[Turn],
+    path: &PathView,
+    closed: usize,
     marks: &[Mark],
     rules: &Rules,
     preamble: usize,
 ) -> (Vec<usize>, Vec<Gap>) {
     let tree = &session.tree;
-    let bytes = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path[at]).bytes).sum::<u64>();
+    let turns = &path.turns[..closed];
     let enough = u64::from(rules.budget.prompt) * 4 * 3;
     let mut sum = 0_u64;
     let mut first = turns.len();
     let anchor = branch.anchor.as_ref().and_then(|anchor| tree.by_key(anchor.start));
-    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.len());
+    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.slots.len());
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
     let looked = |first: usize| turns.len() - first;
     while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
         first -= 1;
-        sum += bytes(&turns[first]);
+        sum += path.bytes(tree, first..first + 1);
     }
     if first <= 1 {
         first = 0;
@@ -178,8 +179,7 @@ fn horizon(
     let old: BTreeSet<usize> = marks
         .iter()
         .filter_map(|mark| tree.by_key(anchor_key(&mark.target)?))
-        .map(|slot| tree.depth(slot) as usize)
-        .map(|at| turns.partition_point(|turn| turn.nodes.end <= at))
+        .map(|slot| path.turn_at(tree.depth(slot) as usize))
         .filter(|index| *index < first)
         .collect();
     let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
@@ -187,13 +187,12 @@ fn horizon(
     let mut expected = 0;
     for (before, index) in looked_at.iter().copied().chain([turns.len()]).enumerate() {
         if index > expected {
-            let run = &turns[expected..index];
-            let tokens: u64 = run.iter().map(bytes).sum::<u64>() / 4;
-            let end = run[run.len() - 1].nodes.end - 1;
+            let tokens = path.bytes(tree, expected..index) / 4;
+            let key = |at: usize| tree.head(path.slots[at]).key;
             gaps.push(Gap {
                 before,
-                range: (tree.head(path[run[0].nodes.start]).key, tree.head(path[end]).key),
-                turns: u32::try_from(run.len()).unwrap_or(u32::MAX),
+                range: (key(turns[expected].nodes.start), key(turns[index - 1].nodes.end - 1)),
+                turns: u32::try_from(index - expected).unwrap_or(u32::MAX),
                 tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
                 from: number(expected + 1, preamble),
             });

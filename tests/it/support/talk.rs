@@ -9,7 +9,7 @@ use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
 use pleach::domain::message::{Content, Part, Role};
 use pleach::domain::mode::Mode;
 use pleach::domain::model::Dialect;
-use pleach::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use pleach::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source};
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::state;
 use pleach::domain::tokens::{Certainty, CountTokens, Encoding, approximate};
@@ -242,6 +242,9 @@ impl Gatherer<'_> {
             from: u32::try_from(*before).unwrap() + 1,
         });
         let input = PlanInput {
+            near: Vec::new(),
+            reserve: 0,
+            retrieval_set_ids: Vec::new(),
             basis,
             policy: talk.policy.clone(),
             window_turns: talk.window_turns,
@@ -434,6 +437,16 @@ impl Gatherer<'_> {
 
     fn block(&mut self, section: Section, kind: RowKind, reason: Reason, text: String, atom: Option<Atom>) -> Block {
         let (text, tokens) = self.text(text);
-        Block { section, kind, text, tokens, title: section.title().into(), reason, atom, source: Source::default() }
+        Block {
+            section,
+            kind,
+            text,
+            tokens,
+            title: section.title().into(),
+            reason,
+            atom,
+            source: Source::default(),
+            scores: Scores::default(),
+        }
     }
 }
