@@ -106,6 +106,18 @@ pub enum Command {
         #[arg(long)]
         request: bool,
     },
+    /// Look through a branch's messages for what fits a query, as a plan would; nothing is sent.
+    Retrieve {
+        /// The query.
+        #[arg(required_unless_present = "batch")]
+        query: Vec<String>,
+        /// Many queries: JSON lines `{id, query, session?, at?}`; `-` reads standard input.
+        #[arg(long, value_name = "FILE", conflicts_with = "query")]
+        batch: Option<PathBuf>,
+        /// Look whatever the query says, even where it says too little to look for.
+        #[arg(long)]
+        anyway: bool,
+    },
     /// Append a message without asking a model.
     Add {
         /// Who says it: system, user, assistant or tool.

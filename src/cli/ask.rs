@@ -28,7 +28,7 @@ pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
     let view = run.open(true)?;
-    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message })
+    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
 }
 
 /// `edit MESSAGE TEXT`.
@@ -39,7 +39,7 @@ pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String]) -> Re
     }
     let view = run.open(false)?;
     let kind = edited(&view, message)?;
-    turn(run, &view, Draft { text: text.into(), kind })
+    turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
 }
 
 /// The kind of a draft that edits this message.
@@ -51,7 +51,7 @@ pub(super) fn edited(view: &SessionView, message: &str) -> Result<DraftKind, Sto
 pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let kind = regenerated(&view, message)?;
-    turn(run, &view, Draft { text: Arc::from(""), kind })
+    turn(run, &view, Draft { text: Arc::from(""), kind, ..Draft::default() })
 }
 
 /// The kind of a draft that answers this message (the last one when none is named) again.

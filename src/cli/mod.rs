@@ -11,6 +11,7 @@ mod messages;
 pub mod output;
 mod pick;
 mod plan;
+mod retrieve;
 mod sessions;
 pub mod shape;
 pub mod stop;
@@ -149,6 +150,9 @@ impl Run<'_, '_> {
             Some(Command::Ask { text }) => ask::ask(self, text),
             Some(Command::Edit { message, text }) => ask::edit(self, message, text),
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
+            Some(Command::Retrieve { query, batch, anyway }) => {
+                retrieve::retrieve(self, query, batch.as_deref(), *anyway)
+            }
             Some(Command::Plan { text, request, edit, regenerate }) => {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }

@@ -40,7 +40,7 @@ fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<S
         Again::Edit(message) => ask::edited(&view, message)?,
         Again::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
     };
-    let draft = Draft { text: text.into(), kind };
+    let draft = Draft { text: text.into(), kind, ..Draft::default() };
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, prompt_cost, .. } => {
             Ok(Solved { view, plan, digest: request_digest, bytes, cost: prompt_cost })

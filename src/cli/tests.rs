@@ -411,7 +411,7 @@ fn ask_reads_standard_input() {
         let stage = Stage { input: "two\nlines\n", ..Stage::default() };
         let said = stage.say(line, answers(&["ok"], RunStatus::Complete));
         let Some(Request::Ask { draft, plan: None, .. }) = said.seen.last() else { panic!() };
-        assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message });
+        assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message, ..Draft::default() });
     }
     assert_eq!(Stage { input: "\n", ..Stage::default() }.say(&["ask", "-"], |_, _| vec![]).code, 2);
     assert_eq!(Stage { tty: true, ..Stage::default() }.say(&["ask"], |_, _| vec![]).code, 2);
@@ -532,7 +532,7 @@ fn acts_become_requests() {
     assert_eq!(draft.kind, DraftKind::Regenerate(NodeId(id(3))));
     let said = say(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
     let Some(Request::Ask { draft, .. }) = said.seen.last() else { panic!() };
-    assert_eq!(*draft, Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))) });
+    assert_eq!(*draft, Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))), ..Draft::default() });
 }
 
 #[test]

@@ -294,6 +294,7 @@ actions! {
     Lease "lease" "Lease it: a pin that ends by itself after some turns.",
     Exclude "exclude" "Leave it out until taken back, or take it back.",
     ExcludeOnce "exclude-once" "Leave it out of this call only.",
+    SearchAnyway "search-anyway" "Look through older messages for this call anyway, not at all, or as the mode says.",
     IncludeOnce "include-once" "Put it into this call only.",
     Fork "fork" "Fork a branch here.",
     Edit "edit" "Edit your message: a new version beside the old one.",

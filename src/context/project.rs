@@ -122,7 +122,8 @@ pub fn fenced(label: &str, body: &str) -> String {
 }
 
 /// Twelve hex digits of the text's BLAKE3, with a counter while they occur in the text.
-fn delimiter(text: &str) -> String {
+#[must_use]
+pub fn delimiter(text: &str) -> String {
     let base = Hash::of(text.as_bytes()).to_string()[..12].to_owned();
     let mut mark = base.clone();
     let mut counter = 0_u32;

@@ -61,6 +61,40 @@ impl Mode {
     }
 }
 
+/// Whether older messages are looked through for what fits a draft.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SearchWish {
+    /// As mode, policy and the message itself say.
+    #[default]
+    Auto,
+    /// Whatever they say.
+    Anyway,
+    /// Not for this call.
+    Never,
+}
+
+impl SearchWish {
+    /// The next one in the cycle.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Auto => Self::Anyway,
+            Self::Anyway => Self::Never,
+            Self::Never => Self::Auto,
+        }
+    }
+
+    /// What it means, as a sentence.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Auto => "Older messages are looked through as mode and message say.",
+            Self::Anyway => "Older messages are looked through for this call, whatever mode and message say.",
+            Self::Never => "Nothing is looked up for this call.",
+        }
+    }
+}
+
 /// What a mode allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ModeLimits {

@@ -160,6 +160,10 @@ pub struct PolicySpec {
     pub anchored: bool,
     /// See `anchored`.
     pub refill_percent: u32,
+    /// Look through older messages for what fits the message, as far as the mode allows.
+    pub retrieval: bool,
+    /// Look only through messages of the branch's lane.
+    pub one_lane: bool,
     /// Shorten tool results of closed turns under budget pressure before turns are dropped.
     pub shorten_tools: bool,
     /// Cap on the prompt in tokens; 0 leaves the model's own limit.
@@ -181,6 +185,8 @@ impl Default for PolicySpec {
             window_turns: 0,
             anchored: true,
             refill_percent: 70,
+            retrieval: true,
+            one_lane: true,
             shorten_tools: true,
             user_cap: 0,
             state_block: StateBlock::Required,

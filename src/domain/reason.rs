@@ -1,6 +1,7 @@
 //! Why an item is in a plan or out of it, in one sentence each, and what would bring it in.
 //! Not for: finding the reason (`context`).
 
+use super::evidence::SkipWhy;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is in or out. Each has one English sentence.
@@ -78,7 +79,7 @@ pub enum Reason {
     /// Out: nothing was looked up for this message.
     NotSearched {
         /// Why not.
-        because: Unsearched,
+        because: SkipWhy,
     },
     /// Out: others fit what is asked better.
     BelowThreshold,
@@ -119,7 +120,7 @@ impl Reason {
             Self::Removed => "Removed: only its place is left.".into(),
             Self::Duplicate => "Already in the request in another row.".into(),
             Self::ModeOff => "The context mode is Off: nothing is looked up by itself.".into(),
-            Self::NotSearched { because } => because.sentence(),
+            Self::NotSearched { because } => format!("Nothing was looked up: {}.", because.sentence()),
             Self::BelowThreshold => "Others fit this message better.".into(),
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
         }
@@ -158,38 +159,6 @@ impl Reason {
             Self::BelowThreshold => "below_threshold",
             Self::TooLarge => "too_large",
         }
-    }
-}
-
-/// Why older messages were not looked through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unsearched {
-    /// The message says too little of its own to look for.
-    TooLittle,
-    /// It goes on with what was asked before.
-    GoesOn,
-    /// None of its words stand in older messages, or only such as stand everywhere.
-    Unknown,
-    /// The policy looks nothing up.
-    Policy,
-    /// Older messages are still being read into the index.
-    Indexing,
-    /// Nothing fits it.
-    Nothing,
-}
-
-impl Unsearched {
-    fn sentence(self) -> String {
-        match self {
-            Self::TooLittle => "Not searched: the message says too little of its own to look for.",
-            Self::GoesOn => "Not searched: the message goes on with what was asked before.",
-            Self::Unknown => "Not searched: its words stand in no older message, or in all of them.",
-            Self::Policy => "Not searched: the policy looks nothing up.",
-            Self::Indexing => "Not searched yet: older messages are still being indexed; the next call will.",
-            Self::Nothing => "Searched: no older message fits it.",
-        }
-        .to_owned()
     }
 }
 

@@ -35,28 +35,44 @@ impl Core {
     fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let gone = || Failure::user("That message is not on this branch.");
         match &draft.kind {
-            DraftKind::Message => {
-                Ok(Question { base: branch.head, text: Some(draft.text.clone()), go_on: false, reply: None })
-            }
+            DraftKind::Message => Ok(Question {
+                base: branch.head,
+                text: Some(draft.text.clone()),
+                go_on: false,
+                reply: None,
+                search: draft.search,
+            }),
             DraftKind::Edit(node) => {
                 let head = session.node(*node)?;
                 if head.role != Role::User {
                     return Err(Failure::user("Only your own messages can be edited.")
                         .todo("Regenerate the answer (R), or fork."));
                 }
-                Ok(Question { base: head.parent, text: Some(draft.text.clone()), go_on: false, reply: None })
+                Ok(Question {
+                    base: head.parent,
+                    text: Some(draft.text.clone()),
+                    go_on: false,
+                    reply: None,
+                    search: draft.search,
+                })
             }
             DraftKind::Regenerate(node) => {
                 let slot = session.tree.slot(*node).ok_or_else(gone)?;
                 let path = session.tree.path(slot);
                 let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
                 let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
-                Ok(Question { base: Some(session.tree.head(*asks).id), text: None, go_on: false, reply: None })
+                Ok(Question {
+                    base: Some(session.tree.head(*asks).id),
+                    text: None,
+                    go_on: false,
+                    reply: None,
+                    search: draft.search,
+                })
             }
             DraftKind::Continue(node) => {
                 let head = session.node(*node)?;
                 let said = head.role == Role::Assistant && head.calls == 0;
-                Ok(Question { base: Some(head.id), text: None, go_on: said, reply: None })
+                Ok(Question { base: Some(head.id), text: None, go_on: said, reply: None, search: draft.search })
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::api::{Answer, Request, Ticket};
 use super::core::Core;
 use super::queries;
+use super::retrieve::Wish;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::store::types::Write;
@@ -20,6 +21,10 @@ impl Core {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Retrieve { session, branch, query, at, budget, anyway } => {
+                let wish = Wish { query, at, budget, anyway };
+                self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
+            }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Doctor => {
                 self.doctor(ticket);

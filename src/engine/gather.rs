@@ -2,10 +2,14 @@
 //! Runs on the planner's thread. Not for: putting the input together (`assemble`) or solving (`context`).
 
 use super::assemble::Work;
+use super::finder::Finder;
+use super::found;
+use super::recipe::Recipe;
 use super::setup::Prompts;
 use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
 use crate::context::render::Texts;
+use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::NodeId;
@@ -29,6 +33,10 @@ const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 #[derive(Default, Debug)]
 pub(super) struct Bag {
     pub(super) blocks: HashMap<Hash, Arc<str>>,
+    /// How cards are made from their messages, by the hash of their text.
+    pub(super) recipes: HashMap<Hash, Recipe>,
+    /// What was looked up.
+    pub(super) sets: Vec<RetrievalSet>,
     pub(super) contents: HashMap<Hash, Arc<Content>>,
 }
 
@@ -61,6 +69,7 @@ pub(super) struct Gatherer {
     store: Store,
     counter: Arc<dyn CountTokens>,
     pub(super) prompts: Arc<Prompts>,
+    pub(super) finder: Finder,
     memory: HashMap<(Hash, Encoding, bool), Counted>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
@@ -68,7 +77,8 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
-        Self { store, counter, prompts, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0 }
+        let finder = Finder::new(store.clone());
+        Self { store, counter, prompts, finder, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0 }
     }
 
     /// Forgets everything that was remembered of messages (some were removed).
@@ -76,6 +86,7 @@ impl Gatherer {
         self.memory.clear();
         self.contents.clear();
         self.content_bytes = 0;
+        self.finder.forget();
     }
 
     /// Gathers.
@@ -84,7 +95,14 @@ impl Gatherer {
         let heads: Vec<&NodeHead> =
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
-        Work::new(self, snapshot).assemble()
+        let mut found = Work::new(self, snapshot).assemble()?;
+        found::add(self, snapshot, &mut found)?;
+        Ok(found)
+    }
+
+    /// The token counter.
+    pub(super) fn counter(&self) -> Arc<dyn CountTokens> {
+        self.counter.clone()
     }
 
     /// What is remembered of a message.

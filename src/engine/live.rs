@@ -125,6 +125,8 @@ impl Core {
             Write::PutPlan { id: live.solved.plan.id, body: live.solved.stored.to_string() },
             Write::OpenRun(Box::new(open)),
         ];
+        let sets = live.solved.bag.sets.iter().cloned();
+        writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
         self.store.write(writes)?;
@@ -191,8 +193,10 @@ impl Core {
                 return self.solve_round(branch, question);
             }
         }
-        let after = self.live.get(&branch).and_then(|live| live.after);
-        self.solve_round(branch, Question { base: after, ..Question::default() })
+        let live = self.live.get(&branch);
+        let after = live.and_then(|live| live.after);
+        let search = live.map(|live| live.draft.search).unwrap_or_default();
+        self.solve_round(branch, Question { base: after, search, ..Question::default() })
     }
 
     /// The grown turn's plan is there: open its run, or end the turn.

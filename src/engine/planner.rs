@@ -3,6 +3,7 @@
 //! Not for: deciding what to plan (`core`).
 
 use super::gather::{Bag, Gathered, Gatherer};
+use super::recipe::Recipe;
 use super::snapshot::Snapshot;
 use crate::context;
 use crate::context::render::Outline;
@@ -56,9 +57,13 @@ pub(super) struct Done {
     pub(super) solution: Solution,
 }
 
+/// Something else that needs what the planner's thread keeps: done in its turn, after the plans that wait.
+pub(super) type Errand = Box<dyn FnOnce(&mut Gatherer) + Send>;
+
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
+    errands: VecDeque<Errand>,
     closed: bool,
 }
 
@@ -85,10 +90,18 @@ impl Planner {
         let queue = planner.queue.clone();
         let forget = planner.forget.clone();
         let work = move || {
-            while let Some(job) = next(&queue) {
+            while let Some(work) = next(&queue) {
                 if forget.swap(false, Ordering::SeqCst) {
                     gatherer.forget();
                 }
+                let job = match work {
+                    Work::Plan(job) => job,
+                    Work::Errand(errand) => {
+                        let running = std::panic::AssertUnwindSafe(|| errand(&mut gatherer));
+                        let _ = std::panic::catch_unwind(running);
+                        continue;
+                    }
+                };
                 let tag = job.tag;
                 let snapshot = job.snapshot;
                 let solving = std::panic::AssertUnwindSafe(|| solve(&mut gatherer, &snapshot));
@@ -117,6 +130,13 @@ impl Planner {
         dropped
     }
 
+    /// Hands an errand in.
+    pub(super) fn run(&self, errand: Errand) {
+        let (lock, wake) = &*self.queue;
+        lock.lock().unwrap_or_else(PoisonError::into_inner).errands.push_back(errand);
+        wake.notify_one();
+    }
+
     /// Ends the thread after the job it is at.
     pub(super) fn close(&self) {
         let (lock, wake) = &*self.queue;
@@ -125,7 +145,12 @@ impl Planner {
     }
 }
 
-fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Job> {
+enum Work {
+    Plan(Box<Job>),
+    Errand(Errand),
+}
+
+fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Work> {
     let (lock, wake) = queue;
     let mut queue = lock.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
@@ -133,7 +158,10 @@ fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Job> {
             return None;
         }
         if let Some(job) = queue.jobs.pop_front() {
-            return Some(job);
+            return Some(Work::Plan(Box::new(job)));
+        }
+        if let Some(errand) = queue.errands.pop_front() {
+            return Some(Work::Errand(errand));
         }
         queue = wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }
@@ -168,10 +196,13 @@ fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Resu
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
-        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note | RowKind::Card) && row.items.is_empty())
+        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note | RowKind::Card | RowKind::Search))
+        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| bag.recipes.contains_key(&text)))
         .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
-    let stored = Stored { plan: plan.clone(), request: input.shape, texts, made };
+    let used = plan.included().filter_map(|row| row.text);
+    let cards = used.filter_map(|text| bag.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
+    let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
     let (plan, outline, bag) = (Arc::new(plan), Arc::new(outline), Arc::new(bag));
@@ -188,4 +219,7 @@ pub(super) struct Stored {
     pub(super) request: RequestShape,
     pub(super) texts: HashMap<Hash, Arc<str>>,
     pub(super) made: HashMap<Hash, Content>,
+    /// Cards of single messages, as recipes.
+    #[serde(default)]
+    pub(super) cards: HashMap<Hash, Recipe>,
 }

@@ -4,6 +4,7 @@
 use super::api::{Answer, Finding};
 use super::assemble::{card_text, quote_text, state_text};
 use super::core::{Core, Inbox};
+use super::finder::searchable;
 use super::gather::Bag;
 use super::planner::Stored;
 use super::session::Session;
@@ -131,6 +132,13 @@ impl Core {
         for state in &session.states {
             let text = state_text(&state.text);
             bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+        for (hash, recipe) in &stored.cards {
+            let Some(node) = self.store.nodes(&[recipe.node])?.pop() else { continue };
+            let text = recipe.text(&searchable(&node.head, &node.content));
+            if Hash::of(text.as_bytes()) == *hash {
+                bag.blocks.insert(*hash, text.into());
+            }
         }
         for row in stored.plan.included() {
             for item in &row.items {

@@ -10,8 +10,10 @@ use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::Gap;
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::{Content, End, NodeHead, Role, node_key};
+use crate::domain::mode::SearchWish;
 use crate::domain::tree::{Slot, Turn};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Turns looked at one by one, at the most and at the least.
 const MOST_TURNS: usize = 2_000;
@@ -21,6 +23,8 @@ const LEAST_TURNS: usize = 48;
 #[derive(Clone, Debug)]
 pub(super) struct TurnHeads {
     pub(super) number: u32,
+    /// Position of its first node on the path.
+    pub(super) at: usize,
     pub(super) heads: Vec<NodeHead>,
 }
 
@@ -44,6 +48,13 @@ pub(super) struct Snapshot {
     pub(super) reply: Option<NodeHead>,
     /// Key of the node that the open turn stands after.
     pub(super) head: Option<Hash>,
+    /// The whole path, and how much of it stands before the open turn.
+    pub(super) path: Arc<PathView>,
+    pub(super) open_at: usize,
+    /// Whether older messages are to be looked through.
+    pub(super) search: SearchWish,
+    /// The lane that the open turn belongs to.
+    pub(super) lane: String,
 }
 
 /// What is asked.
@@ -57,6 +68,8 @@ pub(super) struct Question {
     pub(super) go_on: bool,
     /// The message that is replied to, by key.
     pub(super) reply: Option<Hash>,
+    /// Whether older messages are to be looked through.
+    pub(super) search: SearchWish,
 }
 
 /// Copies what a plan for `question` on `branch` can depend on.
@@ -67,6 +80,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let closed = path.turns.len() - usize::from(question.text.is_none() && !path.turns.is_empty());
     let open_turn = path.turns.get(closed);
+    let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
     let open_number = number(closed + 1, preamble);
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
@@ -78,10 +92,14 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         go_on: question.go_on,
         turns: looked_at
             .into_iter()
-            .map(|index| TurnHeads { number: number(index + 1, preamble), heads: heads(&path.turns[index]) })
+            .map(|index| TurnHeads {
+                number: number(index + 1, preamble),
+                at: path.turns[index].nodes.start,
+                heads: heads(&path.turns[index]),
+            })
             .collect(),
         gaps,
-        open: TurnHeads { number: open_number, heads: open_turn.map(heads).unwrap_or_default() },
+        open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
         marks: awake,
         sleepers: asleep,
         state: session.state_on(branch, tip),
@@ -92,6 +110,10 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .map(|slot| tree.head(slot).clone())
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
+        lane: tip.map(|tip| tree.head(tip).lane.clone()).unwrap_or_default(),
+        search: question.search,
+        open_at,
+        path: path.clone(),
         branch: branch.clone(),
         rules,
     }

@@ -19,6 +19,7 @@ mod plans;
 mod pool;
 mod private;
 mod removal;
+mod retrieval;
 mod runs;
 mod schema;
 mod search;

@@ -2,6 +2,7 @@
 //! Not for: SQL.
 
 use crate::domain::branch::{Branch, Overrides, StateVersion};
+use crate::domain::evidence::RetrievalSet;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::{Atom, Mark};
@@ -168,6 +169,13 @@ pub enum Write {
         session: SessionId,
         /// It.
         trace: Box<ToolTrace>,
+    },
+    /// What was looked up for a call (known ids are passed over).
+    PutRetrieval {
+        /// Where.
+        session: SessionId,
+        /// It.
+        set: Box<RetrievalSet>,
     },
     /// The account of a call.
     PutUsage(Box<UsageReport>),

@@ -10,4 +10,4 @@ mod view;
 
 pub use event::{Door, Event, Events};
 pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
-pub use view::{Answer, Finding, Planned, SessionView, Settings};
+pub use view::{Answer, Finding, Planned, Retrieved, SessionView, Settings};

@@ -6,6 +6,7 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
+use crate::domain::mode::SearchWish;
 use crate::domain::record::Reading;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Draft {
     pub text: Arc<str>,
     /// What they are for.
     pub kind: DraftKind,
+    /// Whether older messages are looked through for it.
+    pub search: SearchWish,
 }
 
 /// How to name an item on which a person acts.
@@ -250,6 +253,21 @@ pub enum Request {
     ReplayDryRun {
         /// The run, by a unique prefix.
         run: String,
+    },
+    /// Looks through the messages of a branch for what fits a query, as a plan would, and sends nothing.
+    Retrieve {
+        /// Which session.
+        session: Named,
+        /// Which branch; the last used when none.
+        branch: Named,
+        /// What to look for.
+        query: String,
+        /// Messages later than this do not exist (milliseconds since 1970).
+        at: Option<i64>,
+        /// Tokens for what is found; the mode's when none.
+        budget: Option<u32>,
+        /// Look whatever the query says.
+        anyway: bool,
     },
     /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
     Models {

@@ -2,9 +2,10 @@
 //! Not for: what happens by itself (`event`).
 
 use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, RunId};
+use crate::domain::ids::{BranchId, NodeId, RunId};
 use crate::domain::message::{Node, NodeHead};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
@@ -58,6 +59,8 @@ pub enum Answer {
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
     /// What was found.
     Doctor(Vec<Finding>),
+    /// What was looked up.
+    Retrieved(Box<Retrieved>),
     /// What was appended.
     Added(Box<NodeHead>),
     /// What was imported.
@@ -69,6 +72,15 @@ pub enum Answer {
     },
     /// Records.
     Transcript(Box<Transcript>),
+}
+
+/// What a look through older messages found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Retrieved {
+    /// The set: query, gate, items with their scores, near misses.
+    pub set: RetrievalSet,
+    /// For each item of the set, in the order of the conversation: its message, its id in an import, its lines as sent.
+    pub items: Vec<(NodeId, Option<String>, String)>,
 }
 
 /// One line of a doctor's report.

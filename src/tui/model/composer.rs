@@ -2,6 +2,7 @@
 //! Not for: sending (`update`) or commands (`slash`).
 
 use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mode::SearchWish;
 use crate::domain::safe::Safe;
 use std::collections::HashMap;
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct Draft {
     pub text: Arc<str>,
     /// What they are for.
     pub kind: DraftKind,
+    /// Whether older messages are looked through for it.
+    pub search: SearchWish,
 }
 
 /// A paste that is shown as one word.
@@ -57,6 +60,8 @@ pub struct Composer {
     area: TextArea<'static>,
     pastes: Vec<Paste>,
     kind: DraftKind,
+    /// Whether older messages are looked through for the next call.
+    pub search: SearchWish,
     drafts: HashMap<BranchId, Saved>,
     before_edit: Option<Vec<String>>,
     history: Vec<Arc<str>>,
@@ -72,6 +77,7 @@ impl Default for Composer {
             area: area(Vec::new()),
             pastes: Vec::new(),
             kind: DraftKind::Message,
+            search: SearchWish::Auto,
             drafts: HashMap::new(),
             before_edit: None,
             history: Vec::new(),
@@ -173,7 +179,7 @@ impl Composer {
 
     /// What would be asked now.
     pub fn draft(&mut self) -> Draft {
-        Draft { text: self.text(), kind: self.kind }
+        Draft { text: self.text(), kind: self.kind, search: self.search }
     }
 
     /// Takes a paste in; a long one, or one with characters that nobody would see, is folded to one word.
@@ -242,6 +248,7 @@ impl Composer {
         self.area = area(Vec::new());
         self.pastes.clear();
         self.kind = DraftKind::Message;
+        self.search = SearchWish::Auto;
         self.whole = None;
         self.back = None;
         self.choice = 0;

@@ -17,6 +17,13 @@ pub(super) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
     act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
 }
 
+/// Looks through older messages for the next call anyway, not at all, or as the mode says.
+pub(super) fn search(model: &mut Model) {
+    model.composer.search = model.composer.search.next();
+    model.status.say(Weight::Notice, model.composer.search.sentence(), model.now);
+    model.plan.hurry(model.now);
+}
+
 /// Makes the selected message the one replied to.
 pub(super) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Reply, true, out);

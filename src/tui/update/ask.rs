@@ -69,7 +69,7 @@ pub(super) fn ask(
 pub(super) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
-        ask(model, branch, Draft { text: "".into(), kind }, None, out);
+        ask(model, branch, Draft { text: "".into(), kind, ..Draft::default() }, None, out);
     }
 }
 

@@ -164,6 +164,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
         Action::Exclude => acts::mark(model, MarkKind::Exclude, out),
         Action::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
+        Action::SearchAnyway => acts::search(model),
         Action::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
         Action::Reply => acts::reply(model, out),
         Action::Fork => acts::fork(model, out),

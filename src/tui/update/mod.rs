@@ -76,7 +76,7 @@ fn wire(draft: &Draft) -> api::Draft {
         DraftKind::Continue(node) => api::DraftKind::Continue(node),
         DraftKind::Edit(node) => api::DraftKind::Edit(node),
     };
-    api::Draft { text: draft.text.clone(), kind }
+    api::Draft { text: draft.text.clone(), kind, search: draft.search }
 }
 
 /// Says a failure in one sentence.

@@ -75,6 +75,7 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
         (Action::Exclude, "leave out"),
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
+        (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
         (Action::BudgetDown, "less"),

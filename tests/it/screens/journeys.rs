@@ -269,7 +269,7 @@ fn a_turn_streams_is_committed_and_shown_once() {
 #[test]
 fn a_draft_that_came_to_nothing_is_given_back() {
     let mut stage = fixture::opened();
-    let draft = Draft { text: "try me".into(), kind: DraftKind::Message };
+    let draft = Draft { text: "try me".into(), kind: DraftKind::Message, ..Draft::default() };
     stage.event(Event::TurnOpened { branch: MAIN, text: draft.text.clone(), after: None });
     let failure = Failure::new(FailureKind::Provider, "The connection was refused.");
     stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });

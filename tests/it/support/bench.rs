@@ -483,12 +483,12 @@ impl Client {
 
 /// A new message.
 pub(crate) fn message(words: &str) -> Draft {
-    Draft { text: words.into(), kind: DraftKind::Message }
+    Draft { text: words.into(), kind: DraftKind::Message, ..Draft::default() }
 }
 
 /// A draft of another kind.
 pub(crate) fn draft(words: &str, kind: DraftKind) -> Draft {
-    Draft { text: words.into(), kind }
+    Draft { text: words.into(), kind, ..Draft::default() }
 }
 
 /// The path of a branch as the store has it: ids from the root down.
