@@ -71,7 +71,7 @@ fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
 fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
     let read = match at {
         Value::Number(number) => number.as_i64(),
-        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond()),
+        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     read.ok_or_else(|| {
@@ -156,7 +156,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     match found.set.gate {
         Gate::Pass(_) => run.io.say(&format!("{} found, {} tokens est", found.items.len(), number(tokens))),
         Gate::Inherited(why) | Gate::Skipped(why) => {
-            run.io.say(&format!("Nothing was looked up: {}. --anyway looks all the same.", why.sentence()))
+            run.io.say(&format!("Nothing was looked up: {}. --anyway looks all the same.", why.sentence()));
         }
     }
     for (item, (_, _, text)) in found.set.items.iter().zip(&found.items) {

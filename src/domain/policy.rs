@@ -144,6 +144,7 @@ impl Layout {
 }
 
 /// What a policy may decide. Hard rules (budget, whole atoms, sticky pins, the open turn) are not among it.
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {

@@ -58,12 +58,12 @@ impl Finder {
         session: SessionId,
         path: &[PathNode],
     ) -> Result<(&Shelf, &Scope, Library<'_>), Failure> {
-        let shelf = self.sessions.entry(session).or_default();
-        shelf.take_in(&self.store, path)?;
-        let place = shelf.scope(path);
-        let shelf = &*shelf;
-        let library = Library { store: &self.store, shelf, texts: RefCell::new(HashMap::new()) };
-        Ok((shelf, &shelf.scopes[place].1, library))
+        let there = self.sessions.entry(session).or_default();
+        there.take_in(&self.store, path)?;
+        let place = there.scope(path);
+        let there = &*there;
+        let library = Library { store: &self.store, shelf: there, texts: RefCell::new(HashMap::new()) };
+        Ok((there, &there.scopes[place].1, library))
     }
 }
 

@@ -12,6 +12,7 @@ mod foreign;
 mod laws;
 #[cfg(unix)]
 mod pty;
+mod retrieval;
 mod scenarios;
 mod screens;
 mod support;

@@ -1,0 +1,177 @@
+//! Looking through older messages, on the real binary: what modes, the gate and a person's marks do to what is found, and
+//! that a call with cards is its plan and can be rendered again.
+
+use crate::support::binary::Home;
+use crate::support::server::{Server, end, stream, words};
+use serde_json::{Value, json};
+
+fn server() -> Server {
+    Server::start(vec![vec![stream(), words("Noted."), end()]])
+}
+
+/// A long talk, in which one early turn names the port of the staging proxy.
+fn talk(home: &Home) {
+    let mut lines = Vec::new();
+    let mut say = |id: String, parent: Option<String>, role: &str, content: &str| {
+        lines.push(json!({"id": id, "parent": parent, "role": role, "content": content, "session": "ops"}).to_string());
+    };
+    let topics = ["the quarterly budget", "holiday plans", "the office plants", "a new logo", "parking", "lunch menus"];
+    for turn in 0..40 {
+        let parent = (turn > 0).then(|| format!("a{}", turn - 1));
+        let (asked, answered) = if turn == 4 {
+            (
+                "Where does the staging proxy listen?".to_owned(),
+                "The staging proxy listens on port 48213 behind haproxy.".to_owned(),
+            )
+        } else {
+            let topic = topics[turn % topics.len()];
+            (
+                format!("Anything about {topic}, number {turn}?"),
+                format!(
+                    "Plenty could be said of {topic}; here is remark {turn}. {}",
+                    "It goes on for a while. ".repeat(12)
+                ),
+            )
+        };
+        say(format!("u{turn}"), parent, "user", &asked);
+        say(format!("a{turn}"), Some(format!("u{turn}")), "assistant", &answered);
+    }
+    let file = home.path("ops.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+}
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn rows<'a>(plan: &'a Value, list: &str, wanted: impl Fn(&Value) -> bool) -> Vec<&'a Value> {
+    plan[list].as_array().unwrap().iter().filter(|row| wanted(row)).collect()
+}
+
+const QUESTION: &str = "Which port did the staging proxy listen on?";
+
+fn plan(home: &Home, text: &str, flags: &[&str]) -> Value {
+    read(&home.ok(&[&["plan", text, "--budget", "2600", "--json"], flags].concat()))
+}
+
+fn found(plan: &Value) -> Vec<String> {
+    let cards = rows(plan, "included", |row| row["section"] == "retrieved" && row["kind"] == "card");
+    cards.iter().map(|row| row["source"]["external_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn modes_bound_what_is_looked_up() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    let light = plan(&home, QUESTION, &[]);
+    assert!(found(&light).contains(&"a4".to_owned()), "{light}");
+    let tokens = |plan: &Value| {
+        rows(plan, "included", |row| row["section"] == "retrieved")
+            .iter()
+            .map(|row| row["tokens"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let prompt = light["budget"]["prompt"].as_u64().unwrap();
+    let broad = "What was remarked about the office plants and about parking?";
+    let (light_broad, heavy_broad) = (plan(&home, broad, &[]), plan(&home, broad, &["--mode", "heavy"]));
+    for (plan, share) in [(&light, 10), (&light_broad, 10), (&heavy_broad, 3)] {
+        assert!(tokens(plan) <= prompt / share, "{} of {prompt}", tokens(plan));
+    }
+    assert!(tokens(&heavy_broad) > tokens(&light_broad), "{} and {}", tokens(&heavy_broad), tokens(&light_broad));
+    assert_eq!(light["retrieval_set_ids"].as_array().unwrap().len(), 1);
+    let card = rows(&light, "included", |row| row["source"]["external_id"] == "a4")[0].clone();
+    assert_eq!(card["reason"], "retrieved");
+    assert!(card["score"].as_f64().unwrap() > 0.0 && card["score_parts"]["bm25"].as_f64().unwrap() > 0.0, "{card}");
+    let off = plan(&home, QUESTION, &["--mode", "off"]);
+    assert!(found(&off).is_empty());
+    assert_eq!(rows(&off, "excluded", |row| row["reason"] == "mode_off").len(), 1, "{off}");
+    let window = plan(&home, QUESTION, &["--policy", "window"]);
+    assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_message_that_says_nothing_of_its_own_pulls_nothing() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    for text in ["continue", "go on", "ok do it", "why?", "next"] {
+        let plan = plan(&home, text, &[]);
+        let fresh: Vec<String> = found(&plan).into_iter().filter(|id| id == "a4" || id == "u4").collect();
+        assert!(fresh.is_empty(), "{text}: {fresh:?}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_not_found_and_can_be_let_back() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    home.ok(&["exclude", "a4", "--message"]);
+    let without = plan(&home, QUESTION, &[]);
+    assert!(!found(&without).contains(&"a4".to_owned()), "{without}");
+    let row = rows(&without, "excluded", |row| row["source"]["external_id"] == "a4" && row["kind"] == "message");
+    assert_eq!(row.len(), 1, "{without}");
+    assert_eq!(row[0]["reason"], "user_excluded");
+    home.ok(&["undo"]);
+    assert!(found(&plan(&home, QUESTION, &[])).contains(&"a4".to_owned()));
+}
+
+#[test]
+fn a_call_with_cards_is_its_plan_and_can_be_rendered_again() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    for layout in ["classic", "cache_friendly"] {
+        let flags = ["--budget", "2600", "--layout", layout];
+        let planned = read(&home.ok(&[&["plan", QUESTION, "--json"], &flags[..]].concat()));
+        let body = home.ok(&[&["plan", QUESTION, "--request"], &flags[..]].concat());
+        assert!(body.contains("48213"), "{body}");
+        let answer = read(&home.ok(&[&["ask", QUESTION, "--json"], &flags[..]].concat()));
+        let requests = server.requests();
+        assert_eq!(String::from_utf8_lossy(&requests.last().unwrap().body), body);
+        assert_eq!(answer["plan_id"], planned["plan_id"]);
+        let run = answer["run_id"].as_str().unwrap();
+        let again = read(&home.ok(&["replay", run, "--dry-run", "--json"]));
+        assert_eq!(again["same"], true);
+        let sum: u64 = planned["sections"].as_array().unwrap().iter().map(|s| s["tokens"].as_u64().unwrap()).sum();
+        let whole = sum + planned["framing"].as_u64().unwrap() + planned["tools"].as_u64().unwrap();
+        assert_eq!(planned["est_total"].as_u64(), Some(whole));
+        home.ok(&["undo"]);
+    }
+    home.ok(&["message", "remove", "a4", "--yes"]);
+    let store = std::fs::read(home.store()).unwrap();
+    let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
+    assert!(!holds(b"48213"), "what was removed is in no plan either");
+}
+
+#[test]
+fn many_queries_in_one_go() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    let batch = home.path("batch.jsonl");
+    std::fs::write(
+        &batch,
+        format!(
+            "{}\n{}\n",
+            json!({"id": 1, "query": QUESTION, "session": "ops"}),
+            json!({"id": "two", "query": "go on", "session": "ops"})
+        ),
+    )
+    .unwrap();
+    let out = home.ok(&["retrieve", "--batch", &batch.display().to_string(), "--budget", "200", "--json"]);
+    let lines: Vec<Value> = out.lines().map(read).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((&lines[0]["id"], &lines[1]["id"]), (&json!(1), &json!("two")));
+    let items = lines[0]["items"].as_array().unwrap();
+    assert!(items.iter().any(|item| item["external_ids"] == json!(["a4"])), "{}", lines[0]);
+    assert!(items.iter().map(|item| item["tokens"].as_u64().unwrap()).sum::<u64>() <= 200);
+    assert!(lines[1]["items"].as_array().unwrap().is_empty(), "{}", lines[1]);
+    let said = home.run(&["retrieve", "--batch", &home.path("none").display().to_string()]);
+    assert_eq!(said.code, 1);
+    std::fs::write(&batch, "{\"id\": 1}\n").unwrap();
+    let said = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
+    assert!(said.err.contains("line 1") && said.err.contains("query"), "{}", said.err);
+}
