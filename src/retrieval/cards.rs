@@ -1,0 +1,265 @@
+//! How retrieved messages are written: a date line once a day, a line with its speaker for each message, and `…` wherever
+//! something between or around is left out. Compact, since every mark is paid for in tokens.
+//! Not for: choosing what goes in (`fill`).
+//!
+//! ```text
+//! [2023-05-08]
+//! … Caroline: I went to a support group yesterday.
+//! Melanie: What happened there?
+//! [2023-06-02]
+//! … Melanie: … the second half of a long message …
+//! ```
+//!
+//! Lines end at line ends and open with a character that may follow one ([`opens_safely`]), so that the tokens of the lines
+//! sum to the tokens of the whole.
+
+use crate::domain::tokens::opens_safely;
+use std::collections::BTreeMap;
+
+/// The mark for something left out.
+pub const GAP: &str = "…";
+
+/// Where a piece stands: position of its message on the path, number of its passage.
+pub type Place = (usize, usize);
+
+/// One passage as it is to be written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Its text, without white space around it.
+    pub text: String,
+    /// Who speaks.
+    pub speaker: String,
+    /// The day, as `2023-05-08`, where known.
+    pub day: Option<String>,
+    /// Whether it is its message's last passage.
+    pub last: bool,
+}
+
+/// How a piece is written: what stands before and behind its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Form {
+    /// It follows the passage before it in one message.
+    goes_on: bool,
+    /// A date line stands before it.
+    dated: bool,
+    /// Messages before it are left out.
+    gap: bool,
+    /// Its message's beginning is left out.
+    inside: bool,
+    /// What follows it in its message is left out.
+    open: bool,
+}
+
+/// A piece on the sheet.
+struct Held {
+    piece: Piece,
+    form: Form,
+    tokens: u32,
+}
+
+impl Piece {
+    fn line(&self, form: Form) -> String {
+        let mut line = String::with_capacity(self.text.len() + 40);
+        if form.goes_on {
+            if !self.text.starts_with(opens_safely) {
+                line.extend([GAP, " "]);
+            }
+        } else {
+            if let Some(day) = self.day.as_deref().filter(|_| form.dated) {
+                line.extend(["[", day, "]\n"]);
+            }
+            if form.gap {
+                line.extend([GAP, " "]);
+            }
+            line.extend([self.speaker.as_str(), ": "]);
+            if form.inside {
+                line.extend([GAP, " "]);
+            }
+        }
+        line.push_str(&self.text);
+        if form.open {
+            line.extend([" ", GAP]);
+        }
+        line.push('\n');
+        line
+    }
+}
+
+/// Pieces in the order of the path, with the tokens of each line as it will be sent.
+pub struct Sheet<'a> {
+    count: &'a dyn Fn(&str) -> u32,
+    pieces: BTreeMap<Place, Held>,
+    total: u32,
+}
+
+impl<'a> Sheet<'a> {
+    /// An empty one; `count` gives the tokens of a text.
+    #[must_use]
+    pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
+        Self { count, pieces: BTreeMap::new(), total: 0 }
+    }
+
+    /// Tokens of all lines.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.total
+    }
+
+    /// Whether a place is taken.
+    #[must_use]
+    pub fn holds(&self, place: Place) -> bool {
+        self.pieces.contains_key(&place)
+    }
+
+    /// Adds pieces if the whole then takes no more than `most` tokens; else nothing changes and what it would take comes
+    /// back as an error.
+    ///
+    /// # Errors
+    /// The tokens that the whole would take.
+    pub fn add(&mut self, pieces: Vec<(Place, Piece)>, most: u32) -> Result<(), u32> {
+        let fresh: Vec<Place> = pieces.iter().map(|(place, _)| *place).filter(|place| !self.holds(*place)).collect();
+        let total = self.total;
+        for (place, piece) in pieces {
+            self.pieces.entry(place).or_insert(Held { piece, form: Form::default(), tokens: 0 });
+        }
+        let before = self.recount(&fresh);
+        if self.total <= most {
+            return Ok(());
+        }
+        let needed = self.total;
+        fresh.iter().for_each(|place| {
+            self.pieces.remove(place);
+        });
+        for (place, form, tokens) in before {
+            if let Some(kept) = self.pieces.get_mut(&place) {
+                (kept.form, kept.tokens) = (form, tokens);
+            }
+        }
+        self.total = total;
+        Err(needed)
+    }
+
+    /// Counts the lines at some places again, and those beside them that change by it; gives what these had.
+    fn recount(&mut self, fresh: &[Place]) -> Vec<(Place, Form, u32)> {
+        let mut touched: Vec<Place> = Vec::new();
+        for place in fresh {
+            touched.push(*place);
+            touched.extend(self.pieces.range(..place).next_back().map(|(place, _)| *place));
+            touched.extend(self.next(*place).map(|(place, _)| place));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        let mut before = Vec::new();
+        for place in touched {
+            let form = self.form(place);
+            let Some(held) = self.pieces.get_mut(&place) else { continue };
+            if held.form == form && held.tokens > 0 {
+                continue;
+            }
+            let tokens = (self.count)(&held.piece.line(form));
+            before.push((place, held.form, held.tokens));
+            self.total = self.total - held.tokens + tokens;
+            (held.form, held.tokens) = (form, tokens);
+        }
+        before
+    }
+
+    fn next(&self, place: Place) -> Option<(Place, &Piece)> {
+        self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, held)| (*place, &held.piece))
+    }
+
+    /// How a piece is written among the others.
+    fn form(&self, place: Place) -> Form {
+        let Some(held) = self.pieces.get(&place) else { return Form::default() };
+        let before = self.pieces.range(..place).next_back().map(|(place, held)| (*place, &held.piece));
+        let joined = self.next(place).is_some_and(|(next, _)| next == (place.0, place.1 + 1));
+        let open = !held.piece.last && !joined;
+        if before.is_some_and(|(last, _)| last.0 == place.0 && last.1 + 1 == place.1) {
+            return Form { goes_on: true, open, ..Form::default() };
+        }
+        let day = before.and_then(|(_, before)| before.day.as_deref());
+        let follows = before.map_or(place.0 == 0, |(last, before)| last.0 + 1 == place.0 && before.last);
+        Form { goes_on: false, dated: held.piece.day.as_deref() != day, gap: !follows, inside: place.1 > 0, open }
+    }
+
+    /// The line of a piece as it stands among the others, date line and line end included.
+    #[must_use]
+    pub fn line(&self, place: Place) -> String {
+        self.pieces.get(&place).map_or_else(String::new, |held| held.piece.line(self.form(place)))
+    }
+
+    /// Each piece's place, line and tokens, in order.
+    pub fn lines(&self) -> impl Iterator<Item = (Place, String, u32)> + '_ {
+        self.pieces.iter().map(|(place, held)| (*place, held.piece.line(held.form), held.tokens))
+    }
+
+    /// All lines in one text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.pieces.keys().map(|place| self.line(*place)).collect()
+    }
+}
+
+/// A speaker's name as a label: one line, without white space around it, never empty.
+#[must_use]
+pub fn label(name: &str, role: &str) -> String {
+    let one: String = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let safe = one.trim_start_matches(|c| !opens_safely(c));
+    if safe.is_empty() { role.to_owned() } else { safe.to_owned() }
+}
+
+/// The day of a time in seconds since 1970 (UTC), as `2023-05-08`; none for no time.
+#[must_use]
+pub fn day(at: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_second(at).ok()?;
+    (at != i64::MIN).then(|| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tokens::approximate;
+    use proptest::prelude::*;
+
+    fn piece(text: &str, day: &str, last: bool) -> Piece {
+        Piece { text: text.into(), speaker: "Ann".into(), day: Some(day.into()), last }
+    }
+
+    #[test]
+    fn what_is_left_out_shows() {
+        let mut sheet = Sheet::new(&approximate);
+        sheet
+            .add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
+            .unwrap();
+        sheet.add(vec![((5, 1), piece("middle", "2023-05-09", false))], 99).unwrap();
+        assert_eq!(sheet.text(), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
+        sheet.add(vec![((5, 2), piece("end", "2023-05-09", true))], 99).unwrap();
+        assert!(sheet.text().ends_with("… Ann: … middle\nend\n"));
+        let full = sheet.text();
+        assert!(sheet.add(vec![((3, 0), piece("too long", "2023-05-09", true))], sheet.tokens()).is_err());
+        assert_eq!(sheet.text(), full);
+    }
+
+    #[test]
+    fn days_are_dates() {
+        assert_eq!(day(1_683_554_160).as_deref(), Some("2023-05-08"));
+        assert_eq!(day(i64::MIN), None);
+        assert_eq!(label(" /\nBob  B ", "user"), "Bob B");
+        assert_eq!(label("//", "user"), "user");
+    }
+
+    proptest! {
+        #[test]
+        fn lines_sum_to_the_whole(places in proptest::collection::vec((0_usize..12, 0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]"), 0..20), most in 5_u32..80) {
+            let mut sheet = Sheet::new(&approximate);
+            for (position, passage, text) in places {
+                let day = format!("2023-05-{:02}", position / 4 + 1);
+                let text = text.trim();
+                let _ = sheet.add(vec![((position, passage), piece(text, &day, passage == 2))], most);
+                prop_assert!(sheet.tokens() <= most);
+                prop_assert_eq!(sheet.tokens(), approximate(&sheet.text()));
+                prop_assert_eq!(sheet.tokens(), sheet.lines().map(|(_, _, tokens)| tokens).sum::<u32>());
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! From hits to cards: the best that fit, each belonging together with what it must not be parted from, without near
+//! duplicates, in the order of the path.
+//! Not for: scores (`search`) or how a card is written (`cards`).
+
+use super::cards::{Piece, Place, Sheet, day, label};
+use super::passages::passages;
+use super::search::{Ask, Hit};
+use super::words::Term;
+use crate::domain::evidence::{MissWhy, ScoreParts};
+use crate::domain::hash::Hash;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Two passages are near duplicates when so many percent of the shorter one's runs of three words stand in the other.
+const ALIKE: usize = 85;
+/// Passages with fewer runs than this are never called duplicates.
+const FEWEST_RUNS: usize = 10;
+/// Messages of an atom longer than this many tokens come by one passage.
+const WHOLE: u16 = 200;
+/// After so many hits in a row that do not fit, the sheet is full.
+const PATIENCE: usize = 150;
+/// A good [`Room::thrift`].
+pub const THRIFT: f32 = 0.15;
+
+/// The room for cards.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    /// Most tokens of all cards together.
+    pub tokens: u32,
+    /// Tokens of a text.
+    pub count: &'a dyn Fn(&str) -> u32,
+    /// The positions that must not be parted from one (an atom's call and results): a run that holds it.
+    pub together: &'a dyn Fn(usize) -> Range<usize>,
+    /// Most near misses that come back.
+    pub near: usize,
+    /// How strongly cheap passages are preferred: hits are taken by score / tokens^thrift.
+    pub thrift: f32,
+}
+
+/// A message (or passages of it) that goes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Card {
+    /// Position of the message on the path.
+    pub position: usize,
+    /// Its key.
+    pub key: Hash,
+    /// Byte spans of its passages in the text.
+    pub spans: Vec<Range<usize>>,
+    /// Its lines as they are sent.
+    pub text: String,
+    /// Their tokens.
+    pub tokens: u32,
+    /// Score of its best passage; what came only because it belongs to another has that one's.
+    pub score: f32,
+    /// What the score is made of.
+    pub parts: ScoreParts,
+    /// Its rank among the hits, from 1.
+    pub rank: u32,
+}
+
+/// A hit that did not go.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Near {
+    /// Position of the message on the path.
+    pub position: usize,
+    /// Its key.
+    pub key: Hash,
+    /// Byte span of the passage.
+    pub span: Range<usize>,
+    /// Its score.
+    pub score: f32,
+    /// What the score is made of.
+    pub parts: ScoreParts,
+    /// Why it did not go.
+    pub why: MissWhy,
+}
+
+/// Cards in the order of the path, and what nearly went.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Filled {
+    /// The cards.
+    pub cards: Vec<Card>,
+    /// The sum of their tokens, which is what their joined text counts.
+    pub tokens: u32,
+    /// Near misses, best first.
+    pub near: Vec<Near>,
+}
+
+/// Fills the room with the best hits.
+#[must_use]
+pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
+    let mut work = Work {
+        ask,
+        room,
+        sheet: Sheet::new(room.count),
+        runs: Runs::default(),
+        taken: HashMap::new(),
+        near: Vec::new(),
+    };
+    let mut failed = 0;
+    for at in order(ask, hits, room) {
+        let (rank, hit) = (at + 1, &hits[at]);
+        if failed >= PATIENCE {
+            if work.near.len() >= room.near {
+                break;
+            }
+            work.miss(hit, MissWhy::Below);
+        } else if work.take(rank, hit) {
+            failed = 0;
+        } else {
+            failed += 1;
+        }
+    }
+    work.finish()
+}
+
+/// The order in which hits are tried.
+fn order(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Vec<usize> {
+    let worth = |hit: &Hit| {
+        let known = ask.index.known(ask.scope.number(hit.position));
+        let tokens = known.map_or(1.0, |known| f32::from(known.tokens) / f32::from(known.passages.max(1)));
+        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(room.thrift) } else { hit.score }
+    };
+    let mut order: Vec<(usize, f32)> = hits.iter().map(worth).enumerate().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
+struct Work<'a> {
+    ask: &'a Ask<'a>,
+    room: &'a Room<'a>,
+    sheet: Sheet<'a>,
+    runs: Runs,
+    /// Rank and hit that brought a place in.
+    taken: HashMap<Place, (usize, Hit)>,
+    near: Vec<Near>,
+}
+
+impl Work<'_> {
+    /// Takes a hit with what belongs to it; false where nothing new went in.
+    fn take(&mut self, rank: usize, hit: &Hit) -> bool {
+        if self.sheet.holds((hit.position, hit.passage)) {
+            return true;
+        }
+        let pieces = self.pieces(hit);
+        let Some((_, own)) = pieces.iter().find(|(place, _)| *place == (hit.position, hit.passage)) else {
+            return false;
+        };
+        let runs = Runs::of(&self.ask.index.analyzer().terms(&own.text));
+        if self.runs.hold(&runs) {
+            self.miss(hit, MissWhy::Duplicate);
+            return true;
+        }
+        let places: Vec<Place> = pieces.iter().map(|(place, _)| *place).collect();
+        match self.sheet.add(pieces, self.room.tokens) {
+            Ok(()) => {
+                self.runs.add(runs);
+                for place in places {
+                    self.taken.entry(place).or_insert((rank, *hit));
+                }
+                true
+            }
+            Err(needed) => {
+                self.miss(hit, MissWhy::NoRoom { missing: needed - self.room.tokens });
+                false
+            }
+        }
+    }
+
+    /// The pieces of a hit and of the messages that it must not be parted from.
+    fn pieces(&self, hit: &Hit) -> Vec<(Place, Piece)> {
+        let run = (self.room.together)(hit.position);
+        let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.len()));
+        (start..end).flat_map(|position| self.message(position, hit)).collect()
+    }
+
+    fn message(&self, position: usize, hit: &Hit) -> Vec<(Place, Piece)> {
+        let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { return Vec::new() };
+        let Some(text) = self.ask.texts.text(&known.key) else { return Vec::new() };
+        let spans = passages(&text);
+        let name = self.ask.texts.speaker(&known.key);
+        let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
+        let wanted = |at: usize| match position == hit.position {
+            true => at == hit.passage,
+            false => known.tokens <= WHOLE || at == 0,
+        };
+        let many = spans.len();
+        let piece = |(at, span): (usize, Range<usize>)| {
+            let text = text[span].to_owned();
+            ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == many })
+        };
+        spans.into_iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
+    }
+
+    fn miss(&mut self, hit: &Hit, why: MissWhy) {
+        if self.near.len() >= self.room.near {
+            return;
+        }
+        let Some(known) = self.ask.index.known(self.ask.scope.number(hit.position)) else { return };
+        let span = self.span(&known.key, hit.passage);
+        self.near.push(Near { position: hit.position, key: known.key, span, score: hit.score, parts: hit.parts, why });
+    }
+
+    fn span(&self, key: &Hash, passage: usize) -> Range<usize> {
+        let text = self.ask.texts.text(key);
+        text.and_then(|text| passages(&text).into_iter().nth(passage)).unwrap_or_default()
+    }
+
+    fn finish(mut self) -> Filled {
+        let mut cards: Vec<Card> = Vec::new();
+        for ((position, passage), line, tokens) in self.sheet.lines() {
+            let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { continue };
+            let Some((rank, hit)) = self.taken.get(&(position, passage)).copied() else { continue };
+            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+            let span = self.span(&known.key, passage);
+            match cards.last_mut().filter(|card| card.position == position) {
+                Some(card) => {
+                    card.spans.push(span);
+                    card.text.push_str(&line);
+                    card.tokens += tokens;
+                    if rank < card.rank {
+                        (card.rank, card.score, card.parts) = (rank, hit.score, hit.parts);
+                    }
+                }
+                None => cards.push(Card {
+                    position,
+                    key: known.key,
+                    spans: vec![span],
+                    text: line,
+                    tokens,
+                    score: hit.score,
+                    parts: hit.parts,
+                    rank,
+                }),
+            }
+        }
+        self.near.truncate(self.room.near);
+        Filled { cards, tokens: self.sheet.tokens(), near: self.near }
+    }
+}
+
+/// Runs of three words of all cards.
+#[derive(Default)]
+struct Runs {
+    holders: HashMap<Term, Vec<u32>>,
+    sizes: Vec<usize>,
+}
+
+impl Runs {
+    fn of(terms: &[Term]) -> Vec<Term> {
+        let join = |run: &[Term]| run.iter().fold(7_u64, |hash, term| hash.rotate_left(21).wrapping_mul(31) ^ term);
+        let mut runs: Vec<Term> = terms.windows(3).map(join).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+
+    /// Whether a card holds nearly all of these runs, or they nearly all of a card's.
+    fn hold(&self, runs: &[Term]) -> bool {
+        if runs.len() < FEWEST_RUNS {
+            return false;
+        }
+        let mut shared: HashMap<u32, usize> = HashMap::new();
+        for holder in runs.iter().filter_map(|run| self.holders.get(run)).flatten() {
+            *shared.entry(*holder).or_default() += 1;
+        }
+        shared.iter().any(|(holder, shared)| shared * 100 >= ALIKE * runs.len().max(self.sizes[*holder as usize]))
+    }
+
+    fn add(&mut self, runs: Vec<Term>) {
+        let number = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX);
+        self.sizes.push(runs.len());
+        for run in runs {
+            self.holders.entry(run).or_default().push(number);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The retrieval room: finds the older messages of a conversation that a question is about, and turns them into cards.
+//! A pure library: no clock, no files, no threads; the same input gives the same cards on every machine.
+//!
+//! The way of a query: [`gate`] decides whether anything is looked up → [`scope`] says which messages of the branch's path
+//! may be found → [`search`] scores their passages over the postings of [`index`](mod@index) → [`fill`] makes cards of the best that fit.
+//!
+//! Not for: dense vectors themselves (`vector`), where postings are kept (`store`), or what of the result is sent (`context`).
+
+pub mod cards;
+pub mod cluster;
+pub mod codec;
+pub mod fill;
+pub mod gate;
+pub mod index;
+pub mod passages;
+pub mod query;
+pub mod scope;
+pub mod search;
+pub mod segment;
+pub mod smooth;
+pub mod stops;
+pub mod tuning;
+pub mod words;
+
+/// What can go wrong in the retrieval room.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RetrievalError {
+    /// Stored postings or a stored header cannot be read.
+    #[error("the stored index is damaged ({0}); it can be rebuilt from the messages")]
+    Damaged(&'static str),
+    /// Stored postings could not be fetched.
+    #[error("postings could not be read: {0}")]
+    Source(String),
+}

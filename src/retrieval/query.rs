@@ -1,0 +1,43 @@
+//! What is asked: the terms of a query without stop words and without the names of speakers, and the speakers named.
+//! Not for: whether it is asked at all (`gate`).
+
+use super::index::{Index, NOBODY};
+use super::words::Term;
+
+/// A query, taken apart.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Query {
+    /// Its terms with their weights, in order of the terms, each once.
+    pub terms: Vec<(Term, f32)>,
+    /// Numbers of the speakers whom it names, in order.
+    pub speakers: Vec<u16>,
+}
+
+impl Query {
+    /// Takes a text apart. Names of speakers leave the terms, unless nothing else is left.
+    #[must_use]
+    pub fn new(index: &Index, text: &str) -> Self {
+        let mut terms = index.analyzer().terms(text);
+        terms.sort_unstable();
+        let speakers = index.speakers();
+        let named: Vec<u16> = (0..NOBODY)
+            .zip(speakers)
+            .filter(|(_, speaker)| speaker.terms.iter().any(|term| terms.binary_search(term).is_ok()))
+            .map(|(number, _)| number)
+            .collect();
+        let is_name = |term: Term| named.iter().any(|number| speakers[usize::from(*number)].terms.contains(&term));
+        let mut all = Vec::new();
+        for same in terms.chunk_by(|a, b| a == b) {
+            let repeats = f32::from(u16::try_from(same.len()).unwrap_or(u16::MAX));
+            all.push((same[0], 1.0 + repeats.ln()));
+        }
+        let without: Vec<(Term, f32)> = all.iter().copied().filter(|(term, _)| !is_name(*term)).collect();
+        Self { terms: if without.is_empty() { all } else { without }, speakers: named }
+    }
+
+    /// Whether a term is in it.
+    #[must_use]
+    pub fn holds(&self, term: Term) -> bool {
+        self.terms.binary_search_by_key(&term, |(term, _)| *term).is_ok()
+    }
+}

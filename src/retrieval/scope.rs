@@ -1,0 +1,237 @@
+//! What a branch may find: the messages of its path in order, their passages in order (slots), the sittings they fall into,
+//! and the statistics of the whole. Everything is computed from the path alone, so that what another branch adds changes
+//! nothing here.
+//! Not for: scores (`search`).
+
+use super::index::{Index, Known};
+use crate::domain::message::Role;
+use std::ops::Range;
+
+/// No slot: the passage is not on the path.
+pub const NOWHERE: u32 = u32::MAX;
+/// Gaps shorter than this never end a sitting, in seconds.
+const SHORTEST_BREAK: i64 = 20 * 60;
+/// A gap between two sittings is at least so many times the usual gap within one.
+const LONGER: f64 = 8.0;
+
+/// The messages of a path, ready to be searched.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Numbers of the messages in the index, in the order of the path.
+    path: Vec<u32>,
+    /// First slot of each message, and the end.
+    firsts: Vec<u32>,
+    /// Position on the path of each slot's message.
+    positions: Vec<u32>,
+    /// Slot of each passage of the index.
+    slots: Vec<u32>,
+    /// Terms in each slot.
+    lengths: Vec<u16>,
+    /// Number of the sitting of each message.
+    sittings: Vec<u32>,
+    /// What kind of text it is.
+    pub shape: Shape,
+}
+
+/// Statistics of a path's text, from which constants follow.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Shape {
+    /// Mean terms of a passage.
+    pub mean_terms: f32,
+    /// Mean tokens of a message, estimated.
+    pub mean_tokens: f32,
+    /// Mean tokens of a message by a user.
+    pub user_tokens: f32,
+    /// Mean tokens of a message by a model.
+    pub model_tokens: f32,
+    /// Whether two or more speakers are known by name.
+    pub named: bool,
+}
+
+impl Scope {
+    /// Takes the messages of a path by their numbers in the index, in order; unknown and removed ones have no passages.
+    #[must_use]
+    pub fn new(index: &Index, path: &[u32]) -> Self {
+        let mut scope = Self { slots: vec![NOWHERE; index.passages() as usize], ..Self::default() };
+        scope.path = path.to_vec();
+        for (position, number) in path.iter().enumerate() {
+            scope.firsts.push(count(scope.positions.len()));
+            let Some(known) = index.known(*number) else { continue };
+            for passage in known.first..known.first + u32::from(known.passages) {
+                scope.slots[passage as usize] = count(scope.positions.len());
+                scope.positions.push(count(position));
+                scope.lengths.push(index.length(passage));
+            }
+        }
+        scope.firsts.push(count(scope.positions.len()));
+        let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
+        scope.sittings =
+            sittings(&known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect::<Vec<_>>());
+        scope.shape = shape(&known, &scope.lengths);
+        scope
+    }
+
+    /// How many messages.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.path.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// How many passages.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The number in the index of the message at a position.
+    #[must_use]
+    pub fn number(&self, position: usize) -> u32 {
+        self.path[position]
+    }
+
+    /// The slots of the message at a position.
+    #[must_use]
+    pub fn span(&self, position: usize) -> Range<usize> {
+        self.firsts[position] as usize..self.firsts[position + 1] as usize
+    }
+
+    /// The position of a slot's message.
+    #[must_use]
+    pub fn position(&self, slot: usize) -> usize {
+        self.positions[slot] as usize
+    }
+
+    /// The slot of a passage of the index, or [`NOWHERE`].
+    #[must_use]
+    pub fn slot(&self, passage: u32) -> u32 {
+        self.slots.get(passage as usize).copied().unwrap_or(NOWHERE)
+    }
+
+    /// Terms in a slot.
+    #[must_use]
+    pub fn length(&self, slot: usize) -> u16 {
+        self.lengths[slot]
+    }
+
+    /// The sitting of the message at a position.
+    #[must_use]
+    pub fn sitting(&self, position: usize) -> u32 {
+        self.sittings[position]
+    }
+}
+
+/// Which messages of a scope may come back. What it leaves out still counts in the statistics.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Runs of positions that are out: in the window, already in the plan, excluded.
+    pub out: Vec<Range<usize>>,
+    /// Only messages of this lane.
+    pub lane: Option<u32>,
+}
+
+impl Filter {
+    /// For each position, whether it may come back.
+    #[must_use]
+    pub fn allowed(&self, index: &Index, scope: &Scope) -> Vec<bool> {
+        let mut allowed: Vec<bool> = match self.lane {
+            None => vec![true; scope.len()],
+            Some(lane) => scope.path.iter().map(|n| index.known(*n).is_some_and(|known| known.lane == lane)).collect(),
+        };
+        for run in &self.out {
+            let end = run.end.min(allowed.len());
+            allowed[run.start.min(end)..end].fill(false);
+        }
+        allowed
+    }
+}
+
+fn shape(known: &[Option<&Known>], lengths: &[u16]) -> Shape {
+    let mean = |role: Option<Role>| {
+        let of =
+            known.iter().flatten().filter(|known| known.passages > 0 && role.is_none_or(|role| known.role == role));
+        let (sum, count) = of.fold((0_u64, 0_u64), |(sum, count), known| (sum + u64::from(known.tokens), count + 1));
+        ratio(sum, count)
+    };
+    let mut speakers: Vec<u16> = known.iter().flatten().map(|known| known.speaker).collect();
+    speakers.sort_unstable();
+    speakers.dedup();
+    Shape {
+        mean_terms: ratio(lengths.iter().map(|length| u64::from(*length)).sum(), lengths.len() as u64),
+        mean_tokens: mean(None),
+        user_tokens: mean(Some(Role::User)),
+        model_tokens: mean(Some(Role::Assistant)),
+        named: speakers.iter().filter(|speaker| **speaker != super::index::NOBODY).count() > 1,
+    }
+}
+
+/// The number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border between short
+/// and long gaps is the one that parts their logarithms best (Otsu's criterion), where the two kinds differ clearly.
+fn sittings(times: &[i64]) -> Vec<u32> {
+    let gap = |pair: &[i64]| if pair[0] == i64::MIN || pair[1] == i64::MIN { 0 } else { (pair[1] - pair[0]).max(0) };
+    let limit = break_length(times.windows(2).map(gap).collect());
+    let mut now = 0;
+    let mut found = Vec::with_capacity(times.len());
+    for at in 0..times.len() {
+        if at > 0 && limit.is_some_and(|limit| gap(&times[at - 1..=at]) >= limit) {
+            now += 1;
+        }
+        found.push(now);
+    }
+    found
+}
+
+/// The shortest gap that ends a sitting, in seconds; none where the gaps are all of one kind.
+fn break_length(mut gaps: Vec<i64>) -> Option<i64> {
+    gaps.sort_unstable();
+    let logs: Vec<f64> = gaps.iter().map(|gap| (1.0 + seconds(*gap)).ln()).collect();
+    let total: f64 = logs.iter().sum();
+    let all = logs.len() as f64;
+    let (mut below, mut best) = (0.0, None::<(f64, usize)>);
+    for at in 1..logs.len() {
+        below += logs[at - 1];
+        if gaps[at] < SHORTEST_BREAK || gaps[at] == gaps[at - 1] {
+            continue;
+        }
+        let (low, high) = (below / at as f64, (total - below) / (all - at as f64));
+        let apart = (high - low) * (high - low) * (at as f64) * (all - at as f64);
+        if high - low >= LONGER.ln() && best.is_none_or(|(most, _)| apart > most) {
+            best = Some((apart, at));
+        }
+    }
+    best.map(|(_, at)| gaps[at])
+}
+
+fn seconds(gap: i64) -> f64 {
+    f64::from(u32::try_from(gap).unwrap_or(u32::MAX))
+}
+
+fn ratio(sum: u64, count: u64) -> f32 {
+    if count == 0 { 0.0 } else { (sum as f64 / count as f64) as f32 }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sittings_end_where_gaps_are_long_for_the_conversation() {
+        let chat: Vec<i64> = (0..30).map(|i| i64::from(i) * 40 + i64::from(i / 10) * 86_400).collect();
+        let found = sittings(&chat);
+        assert_eq!((found[9], found[10], found[29]), (0, 1, 2));
+        let slow: Vec<i64> = (0..30).map(|i| i64::from(i) * 90).collect();
+        assert!(sittings(&slow).iter().all(|sitting| *sitting == 0));
+        assert!(sittings(&[i64::MIN; 5]).iter().all(|sitting| *sitting == 0));
+        let letters: Vec<i64> = (0..30).map(|i| i64::from(i) * 86_400).collect();
+        assert!(sittings(&letters).iter().all(|sitting| *sitting == 0));
+    }
+}

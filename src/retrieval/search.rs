@@ -1,0 +1,214 @@
+//! Scores the passages of a scope for a query: BM25 over the path's own statistics, words learned from the best passages,
+//! and what flows between neighbours (`smooth`).
+//! Not for: which messages may be found (`scope`), cosines themselves (given), or what is made of the hits (`fill`).
+//!
+//! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)); learning words from the best passages is relevance
+//! feedback in the manner of Rocchio, with passages weighted by their score.
+
+use super::RetrievalError;
+use super::codec::Postings;
+use super::index::Index;
+use super::query::Query;
+use super::scope::{Filter, NOWHERE, Scope};
+use super::segment::Source;
+use super::smooth;
+use super::tuning::Tuning;
+use super::words::Term;
+use crate::domain::evidence::ScoreParts;
+use crate::domain::hash::Hash;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// From this many passages on, very frequent terms are left out.
+const LARGE: usize = 20_000;
+/// A term that stands in more than this share of a large scope is left out, in percent.
+const FREQUENT: usize = 8;
+/// Most terms of a query that lead in a large scope, the rarest first.
+const LEADING: usize = 12;
+/// Most hits that come back.
+pub const MOST_HITS: usize = 2_000;
+/// Most words of the best passages that are looked up, to learn from.
+const CONSIDERED: usize = 60;
+
+/// Gives texts of messages by their keys.
+pub trait Texts {
+    /// The text as it was indexed; none where it is gone.
+    fn text(&self, key: &Hash) -> Option<Cow<'_, str>>;
+    /// The speaker's name as it is to be shown.
+    fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>>;
+}
+
+/// Where and how to search.
+#[derive(Clone, Copy)]
+pub struct Ask<'a> {
+    /// The session's index.
+    pub index: &'a Index,
+    /// The path.
+    pub scope: &'a Scope,
+    /// Postings that are not in memory.
+    pub source: &'a dyn Source,
+    /// Texts.
+    pub texts: &'a dyn Texts,
+    /// What may come back.
+    pub filter: &'a Filter,
+    /// Cosines of passages (by their numbers in the index) with the query, where there is an embedder. Passages that are
+    /// not listed count as the lowest listed.
+    pub cosines: Option<&'a [(u32, f32)]>,
+    /// Other constants than those of the scope's shape.
+    pub tuning: Option<&'a Tuning>,
+}
+
+/// A passage found.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hit {
+    /// Position of its message on the path.
+    pub position: usize,
+    /// Which passage of the message.
+    pub passage: usize,
+    /// Its score.
+    pub score: f32,
+    /// What the score is made of.
+    pub parts: ScoreParts,
+}
+
+/// One number for every slot.
+pub(super) type Scores = Vec<f32>;
+
+/// The lists of one term on the path: slots with counts.
+type List = Vec<(u32, u32)>;
+
+/// Passages by falling score; equal ones by their place on the path. Only what some word, neighbour or cosine speaks for.
+///
+/// # Errors
+/// When stored postings cannot be read.
+pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
+    let tuning = ask.tuning.copied().unwrap_or_else(|| Tuning::of(&ask.scope.shape));
+    let allowed = ask.filter.allowed(ask.index, ask.scope);
+    let mut bm25 = vec![0.0; ask.scope.slots()];
+    score(ask, &tuning, &query.terms, &mut bm25)?;
+    let mut feedback = vec![0.0; ask.scope.slots()];
+    if tuning.feedback > 0.0 {
+        let learned = learn(ask, &tuning, query, &bm25, &allowed)?;
+        score(ask, &tuning, &learned, &mut feedback)?;
+    }
+    Ok(smooth::combine(ask, &tuning, query, &allowed, &bm25, &feedback))
+}
+
+/// The on-path lists of terms (in order, each once); the second value says for which the scope holds too many to matter.
+pub(super) fn lists(ask: &Ask<'_>, terms: &[Term], most: usize) -> Result<Vec<Option<List>>, RetrievalError> {
+    let mut found: Vec<Option<List>> = vec![Some(Vec::new()); terms.len()];
+    ask.index.lists(terms, ask.source, &mut |at, first, bytes| {
+        let Some(list) = &mut found[at] else { return };
+        for posting in Postings::new(bytes) {
+            let slot = ask.scope.slot(first.saturating_add(posting.passage));
+            if slot != NOWHERE {
+                list.push((slot, posting.count));
+            }
+        }
+        if list.len() > most {
+            found[at] = None;
+        }
+    })?;
+    Ok(found)
+}
+
+/// Adds the BM25 of weighted terms to `scores`.
+fn score(ask: &Ask<'_>, tuning: &Tuning, terms: &[(Term, f32)], scores: &mut Scores) -> Result<(), RetrievalError> {
+    let slots = ask.scope.slots();
+    let names: Vec<Term> = terms.iter().map(|(term, _)| *term).collect();
+    let large = slots >= LARGE;
+    let mut found = lists(ask, &names, if large { slots * FREQUENT / 100 } else { slots })?;
+    if found.iter().all(|list| list.as_ref().is_none_or(Vec::is_empty)) && found.iter().any(Option::is_none) {
+        found = lists(ask, &names, slots)?;
+    }
+    let mut leading: Vec<(usize, List)> = found
+        .into_iter()
+        .enumerate()
+        .filter_map(|(at, list)| Some((at, list.filter(|list| !list.is_empty())?)))
+        .collect();
+    if large {
+        leading.sort_by_key(|(at, list)| (list.len(), *at));
+        leading.truncate(LEADING);
+    }
+    let mean = ask.scope.shape.mean_terms.max(1.0);
+    for (at, list) in leading {
+        let weight = terms[at].1 * idf(slots, list.len()) * (tuning.k1 + 1.0);
+        for (slot, count) in list {
+            let slot = slot as usize;
+            let count = count as f32;
+            let length = f32::from(ask.scope.length(slot)) / mean;
+            scores[slot] += weight * count / (count + tuning.k1 * (1.0 - tuning.b + tuning.b * length));
+        }
+    }
+    Ok(())
+}
+
+/// ln(1 + (N − df + ½) / (df + ½)).
+#[must_use]
+pub fn idf(all: usize, with: usize) -> f32 {
+    let (all, with) = (all as f32, with as f32);
+    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+}
+
+/// The slots with the highest scores among the allowed, best first, equal ones in order.
+pub(super) fn top(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize) -> Vec<usize> {
+    let mut slots: Vec<usize> =
+        (0..scores.len()).filter(|slot| scores[*slot] > 0.0 && allowed[ask.scope.position(*slot)]).collect();
+    let by_score = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
+    if slots.len() > most {
+        slots.select_nth_unstable_by(most, by_score);
+        slots.truncate(most);
+    }
+    slots.sort_unstable_by(by_score);
+    slots
+}
+
+/// Words of the best passages, with weights, that the query lacks.
+fn learn(
+    ask: &Ask<'_>,
+    tuning: &Tuning,
+    query: &Query,
+    scores: &Scores,
+    allowed: &[bool],
+) -> Result<Vec<(Term, f32)>, RetrievalError> {
+    let mut masses: HashMap<Term, f32> = HashMap::new();
+    let best = top(ask, scores, allowed, tuning.feedback_passages);
+    let total: f32 = best.iter().map(|slot| scores[*slot]).sum();
+    for slot in best {
+        let mut terms = terms_of(ask, slot);
+        let length = terms.len().max(1) as f32;
+        terms.sort_unstable();
+        for same in terms.chunk_by(|a, b| a == b).filter(|same| !query.holds(same[0])) {
+            *masses.entry(same[0]).or_default() += scores[slot] / total * same.len() as f32 / length;
+        }
+    }
+    let names = ask.index.speakers();
+    masses.retain(|term, _| !names.iter().any(|name| name.terms.contains(term)));
+    let mut learned: Vec<(Term, f32)> = masses.into_iter().collect();
+    learned.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    learned.truncate(CONSIDERED);
+    learned.sort_unstable_by_key(|(term, _)| *term);
+    let slots = ask.scope.slots();
+    let most = if slots >= LARGE { slots * FREQUENT / 100 } else { slots };
+    let found = lists(ask, &learned.iter().map(|(term, _)| *term).collect::<Vec<_>>(), most)?;
+    let mut weighted: Vec<(Term, f32)> = learned
+        .iter()
+        .zip(&found)
+        .filter_map(|((term, mass), list)| Some((*term, mass * idf(slots, list.as_ref()?.len()))))
+        .collect();
+    weighted.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    weighted.truncate(tuning.feedback_terms);
+    let highest = weighted.first().map_or(1.0, |(_, weight)| *weight);
+    weighted.iter_mut().for_each(|(_, weight)| *weight *= tuning.feedback / highest);
+    weighted.sort_unstable_by_key(|(term, _)| *term);
+    Ok(weighted)
+}
+
+fn terms_of(ask: &Ask<'_>, slot: usize) -> Vec<Term> {
+    let position = ask.scope.position(slot);
+    let Some(known) = ask.index.known(ask.scope.number(position)) else { return Vec::new() };
+    let Some(text) = ask.texts.text(&known.key) else { return Vec::new() };
+    let which = slot - ask.scope.span(position).start;
+    let Some(span) = super::passages::passages(&text).into_iter().nth(which) else { return Vec::new() };
+    ask.index.analyzer().terms(&text[span])
+}

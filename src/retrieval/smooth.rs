@@ -1,0 +1,127 @@
+//! What a passage's score gains from where it stands: its neighbours on the path, its sitting, its speaker, its role; and
+//! the fusion with cosines.
+//! Not for: the words themselves (`search`).
+//!
+//! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), w(i) the best passage of message i: the answer follows its
+//! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
+
+use super::query::Query;
+use super::search::{Ask, Hit, MOST_HITS, top};
+use super::tuning::Tuning;
+use crate::domain::evidence::ScoreParts;
+use crate::domain::message::Role;
+
+/// Hits from the words' scores, by falling sum.
+pub(super) fn combine(
+    ask: &Ask<'_>,
+    tuning: &Tuning,
+    query: &Query,
+    allowed: &[bool],
+    bm25: &[f32],
+    feedback: &[f32],
+) -> Vec<Hit> {
+    let scope = ask.scope;
+    let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
+    let (_, spread) = spread(&words);
+    let flow = flow(ask, &words, allowed, tuning.before, tuning.after);
+    let sittings = best_of_sittings(ask, &words, &flow, allowed);
+    let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
+    let gains: Vec<(f32, f32)> = (0..scope.len()).map(|position| gains(ask, tuning, query, position, spread)).collect();
+    let parts = |slot: usize| {
+        let position = scope.position(slot);
+        ScoreParts {
+            bm25: bm25[slot],
+            feedback: feedback[slot],
+            smooth: flow[position],
+            sitting: tuning.sitting * sittings[scope.sitting(position) as usize],
+            speaker: gains[position].0,
+            prior: gains[position].1,
+            cos: cosine.as_ref().map_or(0.0, |cosine| cosine[slot] * spread),
+        }
+    };
+    let sums: Vec<f32> = (0..scope.slots())
+        .map(|slot| {
+            let parts = parts(slot);
+            let spoken = parts.bm25 + parts.feedback + parts.smooth + parts.sitting > 0.0 || cosine.is_some();
+            if spoken { parts.sum() } else { f32::NEG_INFINITY }
+        })
+        .collect();
+    let lowest = sums.iter().copied().filter(|sum| sum.is_finite()).fold(f32::INFINITY, f32::min).min(0.0);
+    let lifted: Vec<f32> =
+        sums.iter().map(|sum| if sum.is_finite() { sum - lowest + f32::MIN_POSITIVE } else { 0.0 }).collect();
+    top(ask, &lifted, allowed, MOST_HITS)
+        .into_iter()
+        .map(|slot| {
+            let position = scope.position(slot);
+            Hit { position, passage: slot - scope.span(position).start, score: sums[slot], parts: parts(slot) }
+        })
+        .collect()
+}
+
+/// Mean and standard deviation.
+fn spread(scores: &[f32]) -> (f32, f32) {
+    let count = scores.len().max(1) as f64;
+    let mean = scores.iter().map(|score| f64::from(*score)).sum::<f64>() / count;
+    let square = scores.iter().map(|score| (f64::from(*score) - mean).powi(2)).sum::<f64>() / count;
+    (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
+}
+
+/// What each message gains from its neighbours of the same sitting that may come back themselves.
+fn flow(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
+    let scope = ask.scope;
+    let best: Vec<f32> =
+        (0..scope.len())
+            .map(|position| {
+                if allowed[position] { scope.span(position).map(|slot| scores[slot]).fold(0.0, f32::max) } else { 0.0 }
+            })
+            .collect();
+    (0..scope.len())
+        .map(|at| {
+            let near =
+                |to: usize, share: f32| if scope.sitting(at) == scope.sitting(to) { share * best[to] } else { 0.0 };
+            let previous = if at > 0 { near(at - 1, before) } else { 0.0 };
+            let next = if at + 1 < scope.len() { near(at + 1, after) } else { 0.0 };
+            previous + next
+        })
+        .collect()
+}
+
+fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]) -> Vec<f32> {
+    let scope = ask.scope;
+    let many = scope.len().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
+    let mut best = vec![0.0_f32; many];
+    if many > 1 {
+        for slot in 0..scope.slots() {
+            let position = scope.position(slot);
+            if allowed[position] {
+                let top = &mut best[scope.sitting(position) as usize];
+                *top = top.max(words[slot] + flow[position]);
+            }
+        }
+    }
+    best
+}
+
+/// What a message gains by its speaker, and by its role.
+fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
+    let Some(known) = ask.index.known(ask.scope.number(position)) else { return (0.0, 0.0) };
+    let speaker = query.speakers.len() == 1 && query.speakers[0] == known.speaker;
+    let user = known.role == Role::User && !ask.scope.shape.named;
+    (if speaker { tuning.speaker * spread } else { 0.0 }, if user { tuning.user * spread } else { 0.0 })
+}
+
+/// z-scores of the cosines with those of their neighbours, by slot.
+fn fused(ask: &Ask<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
+    let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
+    let lowest = finite().map(|(_, cosine)| *cosine).fold(f32::INFINITY, f32::min);
+    let mut by_slot = vec![if lowest.is_finite() { lowest } else { 0.0 }; ask.scope.slots()];
+    for (passage, cosine) in finite() {
+        if let Some(place) = by_slot.get_mut(ask.scope.slot(*passage) as usize) {
+            *place = *cosine;
+        }
+    }
+    let flow = flow(ask, &by_slot, allowed, tuning.cosine_before, tuning.cosine_after);
+    let sums: Vec<f32> = (0..by_slot.len()).map(|slot| by_slot[slot] + flow[ask.scope.position(slot)]).collect();
+    let (mean, spread) = spread(&sums);
+    sums.iter().map(|sum| tuning.cosine * (sum - mean) / spread).collect()
+}

@@ -1,0 +1,67 @@
+//! The constants of the search, and how they follow from the text: short chat messages lean on their neighbours, long
+//! technical ones stand for themselves.
+//! Not for: what is done with them (`search`, `smooth`).
+
+use super::scope::Shape;
+
+/// All constants of one search.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Tuning {
+    /// BM25: how fast repeats of a term saturate.
+    pub k1: f32,
+    /// BM25: how much length counts against a passage.
+    pub b: f32,
+    /// Share of the previous message's score that flows on.
+    pub before: f32,
+    /// Share of the next message's score that flows back.
+    pub after: f32,
+    /// Share of a sitting's best that all its messages gain.
+    pub sitting: f32,
+    /// What messages of a speaker named in the query gain, in standard deviations.
+    pub speaker: f32,
+    /// What messages of a user gain, in standard deviations.
+    pub user: f32,
+    /// Weight of the words learned from the best passages.
+    pub feedback: f32,
+    /// How many best passages teach.
+    pub feedback_passages: usize,
+    /// How many words they teach.
+    pub feedback_terms: usize,
+    /// Weight of cosines against words, both in standard deviations.
+    pub cosine: f32,
+    /// Shares of the neighbours' cosines, previous and next.
+    pub cosine_before: f32,
+    /// See `cosine_before`.
+    pub cosine_after: f32,
+}
+
+impl Tuning {
+    /// The constants for a text of this shape.
+    #[must_use]
+    pub fn of(shape: &Shape) -> Self {
+        let chat = chatty(shape.mean_tokens);
+        let mix = |chatty: f32, long: f32| long + (chatty - long) * chat;
+        Self {
+            k1: mix(0.9, 1.2),
+            b: mix(0.4, 0.6),
+            before: mix(0.6, 0.2),
+            after: mix(0.3, 0.2),
+            sitting: mix(0.2, 0.1),
+            speaker: 2.0,
+            user: mix(0.0, 0.5),
+            feedback: 0.3,
+            feedback_passages: 10,
+            feedback_terms: 20,
+            cosine: 1.0,
+            cosine_before: mix(0.3, 0.1),
+            cosine_after: mix(0.1, 0.05),
+        }
+    }
+}
+
+/// How much a text is like short chat: 1 for a mean of few tokens a message, a half at 120, towards 0 for long messages.
+#[must_use]
+pub fn chatty(mean_tokens: f32) -> f32 {
+    let ratio = mean_tokens / 120.0;
+    1.0 / (1.0 + ratio * ratio)
+}
