@@ -17,7 +17,7 @@
 //!                          engine                       the only room that orchestrates
 //!         ┌────────┬──────────┼──────────┬────────┐
 //!      context    llm       tools      config  telemetry     second floor: one talent each
-//!       store   import     export        │
+//!       store   import     export    retrieval
 //!         └────────┴──────────┬──────────┴────────┘
 //!                          domain                       ground: nouns; nothing that touches the world
 //! ```
@@ -27,6 +27,7 @@
 //! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
 //! | [`config`] | settings, key table, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes | domain |
+//! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, cards | domain |
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
 //! | [`llm`] | servers, the offline model, recordings, token counting | domain |
 //! | [`tools`] | read-only tools confined to the workspace folder | domain |

@@ -20,7 +20,7 @@ const WHOLE: u16 = 200;
 /// After so many hits in a row that do not fit, the sheet is full.
 const PATIENCE: usize = 150;
 /// A good [`Room::thrift`].
-pub const THRIFT: f32 = 0.0;
+pub const THRIFT: f32 = 0.15;
 
 /// The room for cards.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@
 use super::RetrievalError;
 use super::query::Query;
 use super::search::{Ask, idf, lists};
-use super::stops::{is_filler, is_stop, past_cue};
+use super::stops::{is_filler, past_cue};
 use super::words::{Term, words_of};
 use crate::domain::evidence::{Gate, PassWhy, SkipWhy};
 
@@ -31,7 +31,9 @@ pub struct Signs {
     pub once: f32,
     /// Speakers whom it names.
     pub named: usize,
-    /// It is a question.
+    /// A known one is an identifier or a path.
+    pub code: bool,
+    /// It is a question, or an order to tell something.
     pub asks: bool,
     /// It points to the past.
     pub cue: bool,
@@ -47,10 +49,11 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
     let query = Query::new(ask.index, text);
     let names = ask.index.speakers();
     let named = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
-    let mut content: Vec<Term> = Vec::new();
+    let (mut content, mut code): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
     ask.index.analyzer().each(text, &mut |term, word| {
         if !is_filler(&word.lower) && !named(term) {
             content.push(term);
+            code.extend(is_code(word.raw).then_some(term));
         }
     });
     content.sort_unstable();
@@ -67,7 +70,8 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
         cue: past_cue(&low).is_some(),
         ..Signs::default()
     };
-    for list in found.iter().flatten().filter(|list| !list.is_empty()) {
+    for (list, term) in found.iter().flatten().zip(&content).filter(|(list, _)| !list.is_empty()) {
+        signs.code |= code.contains(term);
         let weight = idf(slots, list.len());
         signs.known += 1;
         signs.mass += weight;
@@ -88,17 +92,43 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
     Ok(signs)
 }
 
+/// First words of questions and of orders to tell something.
+const ASKING: &[&str] = &[
+    "what", "whats", "when", "where", "which", "who", "whom", "whose", "why", "how", "did", "does", "do", "was",
+    "were", "is", "are", "has", "have", "can", "could", "would", "tell", "describe", "list", "explain", "compare",
+    "find", "name", "recall", "wer", "was", "wann", "wo", "warum", "wie", "welche", "welcher", "welches", "qué",
+    "quién", "cuándo", "dónde", "cómo", "cuál", "qui", "quand", "où", "pourquoi", "comment", "quel", "quelle", "que",
+];
+/// Characters of questions in scripts without spaces.
+const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
+
 fn asks(low: &str, words: &[String]) -> bool {
-    const WH: &[&str] =
-        &["what", "when", "where", "which", "who", "whom", "whose", "why", "how", "did", "does", "was", "were"];
-    low.contains('?') || low.contains('？') || words.first().is_some_and(|word| WH.contains(&word.as_str()))
+    low.contains(['?', '？'])
+        || words.first().is_some_and(|word| ASKING.contains(&word.as_str()))
+        || ASKING_CJK.iter().any(|word| low.contains(word))
 }
 
+/// Whether a word as written is an identifier or a path rather than a word of a language.
+fn is_code(raw: &str) -> bool {
+    let inner = raw.char_indices().skip(1).any(|(_, c)| c.is_uppercase()) && raw.chars().any(char::is_lowercase);
+    let mixed = raw.contains(|c: char| c.is_ascii_digit()) && raw.starts_with(char::is_alphabetic);
+    raw.len() > 2 && (raw.contains(['_', '/', '\\']) || raw.contains("::") || inner || mixed)
+}
+
+/// A question with one known word opens when the word is at least this rare (in idf).
+const RARE: f32 = 3.0;
+/// What a statement shares with one place of the path must weigh this many words that stand once.
+const TOGETHER: f32 = 1.5;
+
 /// Decides from the signs. `before`: whether there is a previous set to inherit.
+///
+/// What points to the past opens, if any of its words is known. A question opens with two known words that stand together
+/// somewhere, with one and a speaker's name, or with one rare one; anything else (a remark, an order) only with an
+/// identifier known here or with several words whose meeting in one place is itself rare. Half of the words must be known.
 #[must_use]
 pub fn decide(signs: &Signs, before: bool) -> Gate {
     let shut = |why| if before { Gate::Inherited(why) } else { Gate::Skipped(why) };
-    if signs.cue && signs.known > 0 {
+    if signs.known > 0 && signs.cue {
         return Gate::Pass(PassWhy::Cue);
     }
     if signs.content == 0 {
@@ -107,13 +137,19 @@ pub fn decide(signs: &Signs, before: bool) -> Gate {
     if signs.known == 0 {
         return shut(SkipWhy::Unknown);
     }
-    if signs.known >= 3 {
-        return Gate::Pass(PassWhy::Several);
-    }
-    if signs.rarest >= 3.0 {
+    if signs.code {
         return Gate::Pass(PassWhy::Rare);
     }
-    shut(SkipWhy::Common)
+    let mostly = signs.known * 2 >= signs.content;
+    if signs.asks {
+        if signs.shared >= 2 || signs.named > 0 {
+            return Gate::Pass(PassWhy::Several);
+        }
+        let rare = signs.rarest >= RARE && mostly;
+        return if rare { Gate::Pass(PassWhy::Rare) } else { shut(SkipWhy::Common) };
+    }
+    let meets = signs.shared >= 2 && mostly && signs.together >= TOGETHER * signs.once;
+    if meets { Gate::Pass(PassWhy::Several) } else { shut(SkipWhy::Faint) }
 }
 
 /// [`signs`], then [`decide`].
@@ -131,8 +167,91 @@ pub fn gate(ask: &Ask<'_>, text: &str, before: bool) -> Result<Gate, RetrievalEr
     Ok(decide(&signs(ask, text)?, before))
 }
 
-/// Whether a word says nothing by itself: a stop word or one of mere conversation.
-#[must_use]
-pub fn says_nothing(word: &str) -> bool {
-    is_stop(word) || is_filler(word)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hash::Hash;
+    use crate::domain::message::Role;
+    use crate::retrieval::index::{Entry, Index};
+    use crate::retrieval::scope::{Filter, Scope};
+    use crate::retrieval::search::Texts;
+    use crate::retrieval::segment::Nowhere;
+    use std::borrow::Cow;
+
+    /// Written before the rule: messages that name nothing.
+    const FOLLOWUPS: &str = include_str!("../../benches/recall/followups.txt");
+
+    struct NoTexts;
+
+    impl Texts for NoTexts {
+        fn text(&self, _: &Hash) -> Option<Cow<'_, str>> {
+            None
+        }
+        fn speaker(&self, _: &Hash) -> Option<Cow<'_, str>> {
+            None
+        }
+    }
+
+    fn history() -> (Index, Scope) {
+        let mut index = Index::new();
+        let subjects = [
+            "the refresh token of the login service",
+            "a flaky test of the tokenizer",
+            "how bread rises overnight",
+            "parse_header in src/wire.rs",
+        ];
+        let path: Vec<u32> = (0..80_usize)
+            .map(|number| {
+                let text =
+                    format!("{} came up again in note {number}, and we fixed a problem there", subjects[number % 4]);
+                let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+                index.add(&Entry {
+                    key: Hash::of(text.as_bytes()),
+                    role,
+                    speaker: None,
+                    at: None,
+                    lane: 0,
+                    text: &text,
+                })
+            })
+            .collect();
+        let scope = Scope::new(&index, &path);
+        (index, scope)
+    }
+
+    fn opens(text: &str) -> Gate {
+        let (index, scope) = history();
+        let filter = Filter::default();
+        let ask = Ask {
+            index: &index,
+            scope: &scope,
+            source: &Nowhere,
+            texts: &NoTexts,
+            filter: &filter,
+            cosines: None,
+            tuning: None,
+        };
+        gate(&ask, text, true).unwrap()
+    }
+
+    #[test]
+    fn what_names_nothing_pulls_nothing() {
+        let open: Vec<&str> = FOLLOWUPS.lines().filter(|line| opens(line).is_open()).collect();
+        assert!(FOLLOWUPS.lines().count() >= 120);
+        assert!(open.len() * 100 <= FOLLOWUPS.lines().count(), "{open:?}");
+    }
+
+    #[test]
+    fn questions_and_names_open() {
+        for text in [
+            "Where was the refresh token rotated?",
+            "what did you say earlier about bread",
+            "clean parse_header up",
+            "why is the tokenizer test flaky",
+        ] {
+            assert!(opens(text).is_open(), "{text}: {:?}", opens(text));
+        }
+        assert_eq!(opens("who painted the sunrise?"), Gate::Inherited(SkipWhy::Unknown));
+        assert_eq!(opens("go on"), Gate::Inherited(SkipWhy::NoContent));
+    }
 }

@@ -68,7 +68,7 @@ fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
                 inside = !inside;
             }
         }
-        if offset > 0 && !c.is_whitespace() && before.is_whitespace() {
+        if offset > 0 && !c.is_whitespace() && is_border(before, c) {
             let rank = rank(text, line, at, inside);
             let key = (sum >= least, rank);
             if best.is_none_or(|(top, _)| key >= top) {
@@ -84,6 +84,14 @@ fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
         before = c;
     }
     text.len()
+}
+
+/// Whether a word may end between two characters.
+fn is_border(before: char, c: char) -> bool {
+    before.is_whitespace()
+        || is_cjk(before)
+        || (is_cjk(c) && !before.is_alphanumeric())
+        || matches!(before, '。' | '！' | '？')
 }
 
 /// How good a place is for a cut before the word at `at`, in the line that begins at `line`: a paragraph's start outside code
@@ -141,7 +149,10 @@ mod tests {
             for span in &found {
                 prop_assert!(text[end..span.start].trim().is_empty());
                 prop_assert!(estimate(&text[span.clone()]) <= most + 1);
-                prop_assert!(span.start == 0 || text[..span.start].ends_with(char::is_whitespace));
+                let before = text[..span.start].chars().next_back();
+                let after = text[span.start..].chars().next();
+                let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c));
+                prop_assert!(!(inside(before) && inside(after)));
                 end = span.end;
             }
             prop_assert!(text[end..].trim().is_empty());

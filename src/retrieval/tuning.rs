@@ -44,14 +44,14 @@ impl Tuning {
         Self {
             k1: mix(0.9, 1.2),
             b: mix(0.4, 0.6),
-            before: mix(0.7, 0.2),
+            before: mix(0.6, 0.2),
             after: mix(0.3, 0.2),
             sitting: mix(0.2, 0.1),
-            speaker: 1.0,
+            speaker: 2.0,
             user: mix(0.0, 0.5),
             feedback: 0.3,
             feedback_passages: 10,
-            feedback_terms: 10,
+            feedback_terms: 20,
             cosine: 1.0,
             cosine_before: mix(0.3, 0.1),
             cosine_after: mix(0.1, 0.05),
@@ -65,23 +65,3 @@ pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
     1.0 / (1.0 + ratio * ratio)
 }
-// LAB-BEGIN
-impl Tuning {
-    /// lab
-    pub fn set(&mut self, k: &str, v: f32) {
-        match k {
-            "k1" => self.k1 = v,
-            "b" => self.b = v,
-            "before" => self.before = v,
-            "after" => self.after = v,
-            "sitting" => self.sitting = v,
-            "speaker" => self.speaker = v,
-            "user" => self.user = v,
-            "fb" => self.feedback = v,
-            "fbp" => self.feedback_passages = v as usize,
-            "fbt" => self.feedback_terms = v as usize,
-            _ => panic!("{k}"),
-        }
-    }
-}
-// LAB-END

@@ -1,0 +1,152 @@
+//! Do the cards hold the messages that answer a question? How long does that take, and what does the index weigh?
+//!
+//! `cargo bench --bench recall -- CONVERSATIONS.jsonl QUESTIONS.jsonl [BUDGET…]` measures evidence recall on conversations in
+//! the import shape and on questions `{session, query, category, evidence: [ids]}`, beside baselines computed in the same run,
+//! and the gate's figures. Without files it makes a technical conversation of its own and questions about it. Both end with
+//! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
+#![allow(clippy::print_stdout, reason = "its figures are printed")]
+#![allow(clippy::cast_precision_loss, reason = "counts of a bench")]
+
+#[path = "recall/baseline.rs"]
+mod baseline;
+#[path = "recall/data.rs"]
+mod data;
+#[path = "recall/made.rs"]
+mod made;
+#[path = "recall/times.rs"]
+mod times;
+
+use data::{Question, Table, Talk};
+use pleach::retrieval::fill::THRIFT;
+use pleach::retrieval::gate;
+use pleach::retrieval::query::Query;
+use pleach::retrieval::scope::Filter;
+use pleach::retrieval::search::{Hit, search};
+
+/// The row that shows its categories.
+const OURS: &str = "pleach, no model";
+/// Messages that name nothing: the gate must stay shut.
+const FOLLOWUPS: &str = include_str!("recall/followups.txt");
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let (flags, rest): (Vec<String>, Vec<String>) =
+        arguments.into_iter().partition(|argument| argument.starts_with("--"));
+    let flag = |name: &str| flags.iter().any(|flag| flag == name);
+    if !flag("--only-times") {
+        let (talks, questions) = match rest.as_slice() {
+            [conversations, questions, ..] => {
+                let talks = data::talks(conversations);
+                let questions = data::questions(questions, &talks);
+                (talks, questions)
+            }
+            _ => made::technical(),
+        };
+        let budgets: Vec<u32> = rest.iter().skip(2).map(|budget| budget.parse().expect("a budget in tokens")).collect();
+        let budgets = if budgets.is_empty() { vec![1_000, 2_000, 4_000, 8_000] } else { budgets };
+        recall(&talks, &questions, &budgets);
+        gates(&talks, &questions);
+    }
+    if !flag("--no-times") {
+        times::print();
+    }
+}
+
+type Method = (&'static str, fn(&Talk, &str) -> Vec<Hit>, f32);
+
+fn found(talk: &Talk, query: &str) -> Vec<Hit> {
+    let filter = Filter::default();
+    search(&talk.ask(&filter, None), &Query::new(&talk.index, query)).expect("postings are in memory")
+}
+
+fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
+    let methods: [Method; 4] = [
+        ("most recent", baseline::recent, 0.0),
+        ("BM25, raw words, OR", baseline::raw, 0.0),
+        ("BM25, stems, no stop words", baseline::stems, 0.0),
+        (OURS, found, THRIFT),
+    ];
+    let messages: usize = talks.iter().map(|talk| talk.said.len()).sum();
+    println!(
+        "{} conversations, {messages} messages, {} questions; recall / all-evidence hit in %",
+        talks.len(),
+        questions.len()
+    );
+    let heads: Vec<String> = budgets.iter().map(|budget| format!("{budget:>13}")).collect();
+    println!("{:30}{}", "budget (o200k tokens)", heads.concat());
+    let count = data::counter();
+    for (name, method, thrift) in methods {
+        let mut tables = vec![Table::default(); budgets.len()];
+        let mut times = Vec::new();
+        for question in questions {
+            let Some(talk) = talks.iter().find(|talk| talk.session == question.session) else { continue };
+            let start = std::time::Instant::now();
+            let hits = method(talk, &question.query);
+            times.push(start.elapsed());
+            for (budget, table) in budgets.iter().zip(&mut tables) {
+                let filled = data::filled(talk, &hits, *budget, thrift, &count);
+                assert!(filled.tokens <= *budget, "over the budget");
+                table.add(question, &filled);
+            }
+        }
+        println!("{}", row(name, "all", &tables));
+        if name == OURS {
+            tables[0]
+                .0
+                .keys()
+                .filter(|category| *category != "all")
+                .for_each(|category| println!("{}", row(&format!("  {category}"), category, &tables)));
+            times.sort();
+            println!("  search: median {:?}, p95 {:?}", times[times.len() / 2], times[times.len() * 95 / 100]);
+        }
+    }
+}
+
+fn row(name: &str, category: &str, tables: &[Table]) -> String {
+    let cell = |table: &Table| {
+        let (recall, all) = table.percent(category);
+        format!("{recall:>6.1} /{all:>5.1}")
+    };
+    format!("{name:30}{}", tables.iter().map(cell).collect::<String>())
+}
+
+fn gates(talks: &[Talk], questions: &[Question]) {
+    let filter = Filter::default();
+    let open = |talk: &Talk, text: &str| {
+        gate::gate(&talk.ask(&filter, None), text, true).expect("postings are in memory").is_open()
+    };
+    let (mut pulled, mut all) = (0_usize, 0_usize);
+    for talk in talks {
+        for line in FOLLOWUPS.lines() {
+            pulled += usize::from(open(talk, line));
+            all += 1;
+        }
+    }
+    let asked = questions
+        .iter()
+        .filter_map(|question| Some((talks.iter().find(|talk| talk.session == question.session)?, question)));
+    let opened = asked.filter(|(talk, question)| open(talk, &question.query)).count();
+    // Remarks of other conversations, at most twelve words, no questions: as near to a stranger's chit-chat as this data comes.
+    let (mut strange, mut strangers) = (0_usize, 0_usize);
+    for talk in talks {
+        for other in talks.iter().filter(|other| other.session != talk.session) {
+            let short =
+                other.said.iter().filter(|said| said.text.split_whitespace().count() <= 12 && !said.text.contains('?'));
+            for said in short {
+                strange += usize::from(open(talk, &said.text));
+                strangers += 1;
+            }
+        }
+    }
+    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    println!("gate: {:.2} % of {all} follow-ups that name nothing pull something", percent(pulled, all));
+    println!("gate: {:.1} % of {} questions open it", percent(opened, questions.len()), questions.len());
+    if strangers > 0 {
+        println!(
+            "gate: {:.1} % of {strangers} short remarks from other conversations open it",
+            percent(strange, strangers)
+        );
+    }
+    println!();
+}

@@ -1,0 +1,154 @@
+//! Conversations and questions in the import shape, and what a method found of the evidence.
+
+use pleach::domain::hash::Hash;
+use pleach::domain::message::Role;
+use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::llm::tokens::Tokenizers;
+use pleach::retrieval::fill::{Filled, Room, fill};
+use pleach::retrieval::index::{Entry, Index};
+use pleach::retrieval::scope::{Filter, Scope};
+use pleach::retrieval::search::{Ask, Hit, Texts};
+use pleach::retrieval::segment::Nowhere;
+use pleach::retrieval::tuning::Tuning;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+pub struct Said {
+    pub id: String,
+    pub role: Role,
+    pub name: Option<String>,
+    pub at: Option<i64>,
+    pub text: String,
+}
+
+/// One conversation with its index.
+pub struct Talk {
+    pub session: String,
+    pub said: Vec<Said>,
+    pub index: Index,
+    pub scope: Scope,
+    by_key: HashMap<Hash, usize>,
+}
+
+pub struct Question {
+    pub session: String,
+    pub query: String,
+    pub category: String,
+    pub evidence: Vec<usize>,
+}
+
+impl Talk {
+    pub fn new(session: String, said: Vec<Said>) -> Self {
+        let mut index = Index::new();
+        let mut path = Vec::new();
+        let mut by_key = HashMap::new();
+        for (number, said) in said.iter().enumerate() {
+            let key = Hash::of(format!("{session}/{}", said.id).as_bytes());
+            let (role, speaker, at, text) = (said.role, said.name.as_deref(), said.at, said.text.as_str());
+            path.push(index.add(&Entry { key, role, speaker, at, lane: 0, text }));
+            by_key.insert(key, number);
+        }
+        let scope = Scope::new(&index, &path);
+        Self { session, said, index, scope, by_key }
+    }
+
+    pub fn ask<'a>(&'a self, filter: &'a Filter, tuning: Option<&'a Tuning>) -> Ask<'a> {
+        Ask { index: &self.index, scope: &self.scope, source: &Nowhere, texts: self, filter, cosines: None, tuning }
+    }
+}
+
+impl Texts for Talk {
+    fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
+        self.by_key.get(key).map(|at| Cow::Borrowed(self.said[*at].text.as_str()))
+    }
+
+    fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
+        self.by_key.get(key).and_then(|at| self.said[*at].name.as_deref().map(Cow::Borrowed))
+    }
+}
+
+fn text(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn lines(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).expect("a JSON line"))
+        .collect()
+}
+
+/// The conversations of a file, each in the order of its lines.
+pub fn talks(path: &str) -> Vec<Talk> {
+    let mut sessions: BTreeMap<String, Vec<Said>> = BTreeMap::new();
+    for line in lines(path) {
+        let at =
+            text(&line, "created_at").and_then(|at| at.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
+        let role = text(&line, "role").and_then(|role| Role::from_name(&role)).unwrap_or(Role::User);
+        let (id, content) = (text(&line, "id").unwrap_or_default(), text(&line, "content").unwrap_or_default());
+        let said = Said { id, role, name: text(&line, "name"), at, text: content };
+        sessions.entry(text(&line, "session").unwrap_or_default()).or_default().push(said);
+    }
+    sessions.into_iter().map(|(session, said)| Talk::new(session, said)).collect()
+}
+
+/// The questions of a file whose evidence is known.
+pub fn questions(path: &str, talks: &[Talk]) -> Vec<Question> {
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    for talk in talks {
+        places.extend(talk.said.iter().enumerate().map(|(at, said)| ((talk.session.as_str(), said.id.as_str()), at)));
+    }
+    let question = |line: Value| {
+        let session = text(&line, "session").unwrap_or_default();
+        let ids = line.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
+        let evidence: Vec<usize> =
+            ids.iter().filter_map(|id| places.get(&(session.as_str(), id.as_str()?)).copied()).collect();
+        let (query, category) = (text(&line, "query").unwrap_or_default(), text(&line, "category").unwrap_or_default());
+        Question { session, query, category, evidence }
+    };
+    lines(path).into_iter().map(question).filter(|question| !question.evidence.is_empty()).collect()
+}
+
+/// Recall of evidence and whether all of it was there, by category; the sum under `all`.
+#[derive(Default, Clone)]
+pub struct Table(pub BTreeMap<String, (f64, f64, u32)>);
+
+impl Table {
+    pub fn add(&mut self, question: &Question, filled: &Filled) {
+        let held = question.evidence.iter().filter(|at| filled.cards.iter().any(|card| card.position == **at)).count();
+        let share = held as f64 / question.evidence.len() as f64;
+        for key in [question.category.as_str(), "all"] {
+            let row = self.0.entry(key.to_owned()).or_default();
+            *row = (row.0 + share, row.1 + f64::from(u8::from(held == question.evidence.len())), row.2 + 1);
+        }
+    }
+
+    /// Recall and all-hit of a category in percent.
+    pub fn percent(&self, category: &str) -> (f64, f64) {
+        self.0.get(category).map_or((0.0, 0.0), |(recall, all, count)| {
+            (100.0 * recall / f64::from(*count), 100.0 * all / f64::from(*count))
+        })
+    }
+}
+
+/// Counts with o200k, remembering.
+pub fn counter() -> impl Fn(&str) -> u32 {
+    let tokenizers = Tokenizers::new();
+    let memory = std::cell::RefCell::new(HashMap::<String, u32>::new());
+    move |text: &str| {
+        if let Some(known) = memory.borrow().get(text) {
+            return *known;
+        }
+        let tokens = tokenizers.count(Encoding::O200kBase, text);
+        memory.borrow_mut().insert(text.to_owned(), tokens);
+        tokens
+    }
+}
+
+pub fn filled(talk: &Talk, hits: &[Hit], tokens: u32, thrift: f32, count: &dyn Fn(&str) -> u32) -> Filled {
+    let filter = Filter::default();
+    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0, thrift };
+    fill(&talk.ask(&filter, None), hits, &room)
+}
