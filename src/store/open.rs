@@ -117,11 +117,12 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
         probe(path, schema::version(steps))?;
         private::tighten(path).map_err(refusal)?;
     }
+    let alone = !Owners::anyone(&owners_folder(path));
+    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
     let mut conn = connect(path, vfs)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
     let logged = write_ahead(&conn, notices);
-    bring_up_to_date(&mut conn, path, steps)?;
-    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
+    bring_up_to_date(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
     let writer = Writer::start(conn, owners.view(), !logged, path)?;
     let check = whole::Running::default();
@@ -151,7 +152,7 @@ pub(super) fn roots(conn: &Connection) -> Result<(), StoreError> {
     let mut query = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")?;
     for name in query.query_map([], |row| row.get::<_, String>(0))? {
         let name = name?.replace('"', "\"\"");
-        conn.prepare(&format!("SELECT 1 FROM \"{name}\" LIMIT 1"))?.exists([])?;
+        conn.prepare(&format!("SELECT 1 FROM \"{name}\" NOT INDEXED LIMIT 1"))?.exists([])?;
     }
     Ok(())
 }
@@ -208,13 +209,14 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     logged
 }
 
-/// Migrates, after a backup where there is something to lose.
-fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>]) -> Result<(), StoreError> {
+/// Migrates, after a backup where there is something to lose; only while no other program has the store open, for an older
+/// one would go on writing as it knows.
+fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > 0 && found < known {
-        if Owners::anyone(&owners_folder(path)) {
+        if !alone {
             let why = "its schema must be brought up to date, and another pleach has it open; close that one first";
             return Err(StoreError::Open { path: String::new(), why: why.into() });
         }

@@ -192,8 +192,16 @@ fn a_full_disk_is_survived() {
     let result = store.write(vec![Write::Setting { key: "big".into(), value: value.clone() }]);
     assert!(matches!(result, Err(StoreError::Full(_))), "{result:?}");
     assert!(store.chunks(card.id).unwrap().is_empty());
+    assert!(store.held_up().is_some_and(|why| why.contains("cannot grow")), "{:?}", store.held_up());
     assert_eq!(store.heads(scene.session).unwrap().len(), 3);
     limit(1_000_000);
+    // Nobody writes anything more: what waits is tried again by itself.
+    let began = std::time::Instant::now();
+    while store.held_up().is_some() {
+        assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is written in the end");
+        std::thread::yield_now();
+    }
+    assert_eq!(store.chunks(card.id).unwrap().len(), 2);
     store.write(vec![Write::Setting { key: "big".into(), value: value.clone() }]).unwrap();
     assert_eq!(store.setting("big").unwrap(), value);
     assert_eq!(store.chunks(card.id).unwrap().len(), 2);
