@@ -70,8 +70,8 @@ impl Store {
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 tell(format!(
-                    "The store at {} is damaged ({why}), found after a program ended without closing it. Export what \
-                     matters, then quit; `pleach doctor --repair` moves it aside and starts from the newest backup.",
+                    "The store is damaged: export what matters, quit, and run pleach doctor --repair. A check of {} \
+                     after a program ended without closing it says: {why}",
                     path.display()
                 ));
             }
