@@ -9,13 +9,10 @@ use crate::domain::damage::{Damage, Mended, StartWith};
 use crate::domain::failure::Failure;
 use serde_json::json;
 
-/// The ways to look at a store and to mend it.
-pub struct Surgeon<'a> {
-    /// Reads the whole file; nothing where it is well.
-    pub look: &'a dyn Fn() -> Result<Option<Damage>, Failure>,
-    /// Moves it aside and starts from something else.
-    pub mend: &'a dyn Fn(StartWith) -> Result<Mended, Failure>,
-}
+/// Reads the whole store; nothing where it is well.
+pub type Look<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
+/// Moves it aside and starts from something else.
+pub type Mend<'a> = &'a dyn Fn(StartWith) -> Result<Mended, Failure>;
 
 /// Whether this command repairs, and so must run before any engine opens the store.
 #[must_use]
@@ -25,16 +22,16 @@ pub fn wanted(args: &Args) -> bool {
 
 /// Runs `doctor --repair`, and gives its exit code.
 #[must_use]
-pub fn run(args: &Args, surgeon: &Surgeon<'_>) -> u8 {
+pub fn run(args: &Args, look: Look<'_>, mend: Mend<'_>) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = repair(args, surgeon, &mut io);
+        let result = repair(args, look, mend, &mut io);
         finish(result, &mut io)
     })
 }
 
-pub(super) fn repair(args: &Args, surgeon: &Surgeon<'_>, io: &mut super::Io<'_>) -> Result<(), Stop> {
+fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut super::Io<'_>) -> Result<(), Stop> {
     let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
-    let Some(damage) = (surgeon.look)()? else {
+    let Some(damage) = look()? else {
         let said = "The store is well; nothing was changed.";
         return io.either(&json!({ "damaged": false, "repaired": false, "message": said }), said);
     };
@@ -52,7 +49,7 @@ pub(super) fn repair(args: &Args, surgeon: &Surgeon<'_>, io: &mut super::Io<'_>)
         io.note("nothing was changed");
         return Err(Stop::Said(1));
     }
-    let mended = (surgeon.mend)(start)?;
+    let mended = mend(start)?;
     let said: Vec<String> = mended.sentences().iter().map(|said| sentence(said)).collect();
     let value = json!({
         "damaged": true,
@@ -77,12 +74,10 @@ mod tests {
         let asked = RefCell::new(Vec::new());
         let card = |n| BackupCard { path: format!("/s/b{n}"), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
         let damage = Damage { path: "/s/p".into(), why: "bad".into(), backups: (0..backups).map(card).collect() };
-        let surgeon = Surgeon {
-            look: &|| Ok(Some(damage.clone())),
-            mend: &|start| {
-                asked.borrow_mut().push(start);
-                Ok(Mended { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
-            },
+        let look = || Ok(Some(damage.clone()));
+        let mend = |start| {
+            asked.borrow_mut().push(start);
+            Ok(Mended { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
         };
         let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), typed.as_bytes());
         let mut io = super::super::Io {
@@ -94,7 +89,7 @@ mod tests {
             json: args.global.json,
             interrupts: &|| 0,
         };
-        let result = repair(&args, &surgeon, &mut io);
+        let result = repair(&args, &look, &mend, &mut io);
         let said = String::from_utf8([out, err].concat()).unwrap();
         (result, said, asked.into_inner())
     }

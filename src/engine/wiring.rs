@@ -34,6 +34,25 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
+/// The same; where the store is damaged a person is asked what becomes of it, and it is mended so.
+///
+/// # Errors
+/// When the store cannot be opened, also after that.
+pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
+    let failure = match setup(config, demo) {
+        Ok(setup) => return Ok(setup),
+        Err(failure) => failure,
+    };
+    let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
+    let mended = mend(config, start)?;
+    let mut setup = setup(config, demo)?;
+    setup.notices.extend(mended.sentences());
+    Ok(setup)
+}
+
+/// Asks what becomes of a damaged store; nothing leaves it as it is.
+pub type Ask<'a> = &'a dyn Fn(&Damage) -> Option<StartWith>;
+
 fn plain(config: &Config) -> Result<Setup, Failure> {
     llm::init();
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })

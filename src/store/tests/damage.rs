@@ -132,7 +132,7 @@ fn what_can_still_be_read_is_read() {
     let scene = scene(&store, ["first", "second", "third"]);
     let (mut last, mut all) = (scene.nodes[2].clone(), 3);
     for n in 0..200 {
-        let next = node(Some(&last), Role::User, Content::text(&format!("message {n} {}", "words ".repeat(60))));
+        let next = node(Some(&last), Role::User, Content::text(format!("message {n} {}", "words ".repeat(60))));
         store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![next.clone()] }]).unwrap();
         (last, all) = (next, all + 1);
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 20;
 
+#[allow(clippy::print_stdout, reason = "a measurement is printed")]
 fn told(what: &str, mut times: Vec<Duration>) -> Duration {
     times.sort();
     let (half, most) = (times[times.len() / 2], times[times.len() - 1]);
