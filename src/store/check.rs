@@ -50,8 +50,8 @@ impl Store {
     }
 
     /// Whether a program that had this store open ended without closing it, and nobody has looked since.
-    #[must_use]
-    pub fn ended_uncleanly(&self) -> bool {
+    #[cfg(test)]
+    pub(super) fn ended_uncleanly(&self) -> bool {
         !self.0.owners.dead().is_empty()
     }
 
