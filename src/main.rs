@@ -1,11 +1,9 @@
 //! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in.
 
-use pleach::cli::{self, Formats, args::Args};
+use pleach::cli::{self, Formats, args::Args, repair};
 use pleach::config::load::{Config, Environment, Sources, load};
-use pleach::domain::failure::Failure;
 use pleach::engine::{Engine, wiring};
-use pleach::{export, import, telemetry, tui};
-use std::process::ExitCode;
+use pleach::{domain::failure::Failure, export, import, telemetry, tui};
 
 const FORMATS: Formats = Formats {
     read: |bytes, name| import::read(bytes, name).map_err(|error| Failure::user(error.to_string())),
@@ -13,7 +11,7 @@ const FORMATS: Formats = Formats {
     markdown: |transcript, mask| export::markdown(transcript, mask).text,
 };
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     let args = match cli::parse() {
         Ok(args) => args,
         Err(code) => return code.into(),
@@ -30,11 +28,13 @@ fn main() -> ExitCode {
 
 fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
     let _ = telemetry::init(&config.paths.state_dir, config.settings.log.level.name());
-    let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?);
-    let global = args.global.clone();
-    if args.command.is_some() {
+    if repair::wanted(args) {
+        return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::mend(config, start)));
+    } else if args.command.is_some() {
+        let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?);
         return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
     }
-    let setup = tui::Setup::new(config, global.session, global.branch, global.demo);
+    let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?);
+    let setup = tui::Setup::new(config, args.global.session.clone(), args.global.branch.clone(), args.global.demo);
     tui::run(Box::new(engine.door()), events, setup).map(tui::Exit::code).map_err(|e| Failure::user(e.to_string()))
 }

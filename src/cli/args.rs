@@ -221,7 +221,18 @@ pub enum Command {
     /// Models that the profiles offer.
     Models,
     /// Look at the store, the settings and the servers.
-    Doctor,
+    Doctor {
+        /// Move a damaged store aside, as it is, and start from its newest backup (or empty, where there is none). What
+        /// can still be read is exported beside it.
+        #[arg(long)]
+        repair: bool,
+        /// Do not ask.
+        #[arg(short, long, requires = "repair")]
+        yes: bool,
+        /// Start empty even where there is a backup.
+        #[arg(long, requires = "repair")]
+        empty: bool,
+    },
     /// Settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -517,6 +528,8 @@ mod tests {
         "export --format md",
         "models",
         "doctor",
+        "doctor --repair",
+        "doctor --repair --yes --empty",
         "config path",
         "config show",
         "config check",
@@ -546,6 +559,7 @@ mod tests {
             "session delete",
             "import",
             "frobnicate",
+            "doctor --yes",
             "export --format pdf",
             "branch rename a b c",
         ] {

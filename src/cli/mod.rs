@@ -11,6 +11,7 @@ mod messages;
 pub mod output;
 mod pick;
 mod plan;
+pub mod repair;
 mod retrieve;
 mod sessions;
 pub mod shape;
@@ -176,7 +177,7 @@ impl Run<'_, '_> {
                 files::export(self, *format, *all, *mask, output.as_deref())
             }
             Some(Command::Models) => system::models(self),
-            Some(Command::Doctor) => system::doctor(self),
+            Some(Command::Doctor { .. }) => system::doctor(self),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 system::local(args, &Ok(self.config.clone()), &mut self.io)
             }

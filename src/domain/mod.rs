@@ -5,6 +5,7 @@
 
 pub mod blocked;
 pub mod branch;
+pub mod damage;
 pub mod evidence;
 pub mod failure;
 pub mod hash;

@@ -110,7 +110,7 @@ impl Core {
         if self.current == Some(id) {
             self.current = None;
         }
-        Ok(Answer::Done("The session and all its messages are deleted.".into()))
+        Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
     }
 
     /// Sessions that hold these words, best match first.
@@ -182,7 +182,18 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(format!("{count} messages are removed for good; their place is kept.")))
+        Ok(Answer::Done(self.and_the_log(format!("{count} messages are removed for good; their place is kept."))))
+    }
+
+    /// Says where removed text is not quite gone yet.
+    fn and_the_log(&self, done: String) -> String {
+        if !self.store.purge_pending() {
+            return done;
+        }
+        format!(
+            "{done} The old text still stands in the store's log, because another program is reading it; it goes as soon \
+             as that lets go (pleach doctor shows it)."
+        )
     }
 
     /// Stores what an import read.

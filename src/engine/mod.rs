@@ -36,6 +36,7 @@ use self::core::{Core, Inbox};
 use self::gather::Gatherer;
 use self::planner::Planner;
 use self::setup::Setup;
+use crate::store::Store;
 use api::{Door, Event, Events, Request, Ticket};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
@@ -66,6 +67,8 @@ impl Engine {
     pub fn start(setup: Setup) -> (Self, Events) {
         let (inbox, receiver) = mpsc::channel();
         let (events, out) = mpsc::channel::<Event>();
+        watch_store(&setup.store, &events);
+        let looked_at = (setup.store.clone(), events.clone());
         let gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone(), setup.prompts.clone());
         let planner = Planner::start(gatherer, inbox.clone(), |done| Inbox::Planned(Box::new(done)));
         let core = Core::new(setup, planner, inbox.clone(), events);
@@ -73,7 +76,10 @@ impl Engine {
         let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();
         let looker = inbox.clone();
         let look = move || {
+            let (store, events) = looked_at;
+            let mut held_up = None;
             while looker.send(Inbox::Look).is_ok() {
+                tell_of_room(&mut held_up, store.held_up(), &events);
                 std::thread::sleep(LOOK);
             }
         };
@@ -98,6 +104,27 @@ impl Engine {
             let _ = thread.join();
         }
     }
+}
+
+/// After a program ended without closing the store, the file is checked beside everything else.
+fn watch_store(store: &Store, events: &Sender<Event>) {
+    let events = events.clone();
+    store.check_after_crash(move |sentence| drop(events.send(Event::Alarm(sentence))));
+}
+
+/// Says when pieces of an answer cannot be saved any more, and when they are.
+fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
+    match (&before, &now) {
+        (None, Some(why)) => {
+            let said = format!(
+                "The store cannot be written ({why}). What comes stays on the screen and is tried again every second; make room."
+            );
+            drop(events.send(Event::Alarm(said)));
+        }
+        (Some(_), None) => drop(events.send(Event::Notice("There is room again: what waited is in the store.".into()))),
+        _ => {}
+    }
+    *before = now;
 }
 
 impl Drop for Engine {

@@ -20,6 +20,8 @@ use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
+use crate::store::Store;
+use crate::store::types::StoreError;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -249,11 +251,12 @@ impl Core {
 
     /// Looks at the store, the workspace and every profile.
     pub(super) fn doctor(&self, ticket: super::api::Ticket) {
-        let mut findings = vec![self.store_finding(), self.workspace_finding()];
+        let (store, workspace) = (self.store.clone(), self.workspace_finding());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let chosen = self.setup.profile.clone();
         let work = move || {
+            let checked = std::thread::spawn(move || store_findings(&store));
             let threads: Vec<_> = profiles
                 .into_iter()
                 .map(|profile| {
@@ -261,20 +264,12 @@ impl Core {
                     std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
                 })
                 .collect();
+            let mut findings = checked.join().unwrap_or_default();
+            findings.push(workspace);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };
         let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
-    }
-
-    fn store_finding(&self) -> Finding {
-        let text = match self.store.sessions() {
-            Ok(sessions) if self.store.read_only() => format!("{} sessions, read-only", sessions.len()),
-            Ok(sessions) => format!("{} sessions", sessions.len()),
-            Err(error) => error.to_string(),
-        };
-        let ok = Some(self.store.sessions().is_ok());
-        Finding { subject: "store".into(), ok, text, todo: String::new() }
     }
 
     fn workspace_finding(&self) -> Finding {
@@ -287,6 +282,33 @@ impl Core {
             todo: String::new(),
         }
     }
+}
+
+/// How the store is, the whole of it read once.
+fn store_findings(store: &Store) -> Vec<Finding> {
+    let mend = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
+    let finding =
+        |ok, text: String, todo: &str| Finding { subject: "store".into(), ok: Some(ok), text, todo: todo.into() };
+    let mode = if store.read_only() { ", read-only" } else { "" };
+    let mut found = vec![match (store.sessions(), store.quick_check()) {
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), mend),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), mend),
+        (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
+        (Ok(sessions), Ok(None)) => {
+            let last = store.backups().len();
+            finding(true, format!("{} sessions{mode}; the file is sound; {last} backups", sessions.len()), "")
+        }
+    }];
+    if store.purge_pending() {
+        let text = "removed text still stands in the log, because another program is reading it".into();
+        found.push(Finding {
+            subject: "purge pending".into(),
+            ok: None,
+            text,
+            todo: "Close the other windows.".into(),
+        });
+    }
+    found
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {

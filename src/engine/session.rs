@@ -166,7 +166,9 @@ impl From<crate::store::types::StoreError> for Failure {
             E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
             E::Moved => "Look again, then repeat it.",
             E::Newer { .. } => "Use the newer program, or another store with --store.",
-            E::Corrupt { .. } => "Copy it away and start with another --store; backups lie beside it.",
+            E::Corrupt { .. } => {
+                "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name another with --store."
+            }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
             E::Full(_) => "Make room on the disk; nothing on the screen is lost while the program runs.",
             E::ReadOnly => "Name a store that can be written with --store.",

@@ -106,6 +106,8 @@ impl<'a> Flow<'a> {
 
     /// Takes what came; false stops the call.
     fn take(&mut self, delta: Delta) -> bool {
+        #[cfg(debug_assertions)]
+        rehearse();
         self.unsaved.add(&delta);
         if delta != Delta::Tick {
             merge(&mut self.waiting, delta);
@@ -144,6 +146,12 @@ impl<'a> Flow<'a> {
             self.seq += 1;
         }
     }
+}
+
+/// Lets a test see what becomes of the workbench when a call's task panics.
+#[cfg(debug_assertions)]
+fn rehearse() {
+    assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "rehearsed in the call");
 }
 
 /// Joins neighbouring pieces of one kind.

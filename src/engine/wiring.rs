@@ -6,6 +6,7 @@ use crate::config::load::{Config, Environment};
 use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
 use crate::domain::branch::Overrides;
+use crate::domain::damage::{Damage, Mended, StartWith};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::policy::StateBlock;
@@ -14,7 +15,8 @@ use crate::domain::tokens::{CountTokens, Encoding};
 use crate::domain::trace::RunTools;
 use crate::llm;
 use crate::llm::tokens::Tokenizers;
-use crate::store::{OpenOptions, Store};
+use crate::store::types::StoreError;
+use crate::store::{OpenOptions, Store, damage};
 use crate::tools::Workspace;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,9 +34,29 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
+/// The same; where the store is damaged a person is asked what becomes of it, and it is mended so.
+///
+/// # Errors
+/// When the store cannot be opened, also after that.
+pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
+    let failure = match setup(config, demo) {
+        Ok(setup) => return Ok(setup),
+        Err(failure) => failure,
+    };
+    let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
+    let mended = mend(config, start)?;
+    let mut setup = setup(config, demo)?;
+    setup.notices.extend(mended.sentences());
+    Ok(setup)
+}
+
+/// Asks what becomes of a damaged store; nothing leaves it as it is.
+pub type Ask<'a> = &'a dyn Fn(&Damage) -> Option<StartWith>;
+
 fn plain(config: &Config) -> Result<Setup, Failure> {
     llm::init();
-    let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })?;
+    let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })
+        .map_err(|error| unopened(error, &config.paths.store))?;
     let counter = Arc::new(Tokenizers::new());
     let warm = counter.clone();
     let _ =
@@ -73,6 +95,48 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         temporary: None,
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
     })
+}
+
+/// Why the store did not open; of a damaged one also what there is to start from.
+fn unopened(error: StoreError, path: &Path) -> Failure {
+    let damaged = matches!(error, StoreError::Corrupt { .. });
+    let failure = Failure::from(error);
+    match damage::look(path, false) {
+        Ok(Some(found)) if damaged => {
+            failure.kept(format!("Nothing of it was changed. {}", found.backups_sentence())).todo(MEND)
+        }
+        _ if damaged => failure.kept("Nothing of it was changed.").todo("Name another store with --store."),
+        _ => failure,
+    }
+}
+
+const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name \
+                    another store with --store.";
+
+/// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
+///
+/// # Errors
+/// When it cannot be opened for another reason than damage.
+pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failure> {
+    Ok(damage::look(&config.paths.store, thorough)?)
+}
+
+/// Moves a damaged store aside and puts the newest good backup, or nothing, in its place; what can still be read is
+/// exported beside it. The caller has asked the person.
+///
+/// # Errors
+/// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
+pub fn mend(config: &Config, start: StartWith) -> Result<Mended, Failure> {
+    let path = &config.paths.store;
+    let mended = damage::set_aside(path, start)?;
+    let found = damage::salvage(Path::new(&mended.moved));
+    let count: u64 = found.iter().map(|transcript| transcript.records.len() as u64).sum();
+    if count == 0 {
+        return Ok(mended);
+    }
+    let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
+    let file = damage::keep_salvaged(path, &lines)?;
+    Ok(Mended { salvaged: Some((file, count)), ..mended })
 }
 
 /// The offline tour: a bundled conversation in a store that is deleted at the end.

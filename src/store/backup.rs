@@ -1,9 +1,10 @@
 //! Copies of the store beside it, made while it is in use.
-//! Not for: getting one back; a person does that by putting it in the store's place.
+//! Not for: getting one back (`damage`).
 
 use super::open::beside;
 use super::types::StoreError;
 use super::{Store, private};
+use crate::domain::damage::BackupCard;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 use std::path::{Path, PathBuf};
@@ -36,16 +37,38 @@ impl Store {
 
     /// The copies there are, oldest first. A message that is removed from the store is still in those made before.
     pub fn backups(&self) -> Vec<PathBuf> {
-        let first = beside(&self.0.path, ".backup-");
-        let folder = self.0.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut found: Vec<PathBuf> = entries
-            .map(|entry| self.0.path.with_file_name(entry.file_name()))
-            .filter(|file| starts_with(file, &first) && file.extension().is_none_or(|end| end != "part"))
-            .collect();
-        found.sort_unstable();
-        found
+        files(&self.0.path)
     }
+}
+
+/// The copies beside a store, oldest first.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let first = beside(path, ".backup-");
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| path.with_file_name(entry.file_name()))
+        .filter(|file| starts_with(file, &first) && date(file).is_some())
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// When a copy was made, from its name: other files that SQLite may have put beside it have none.
+fn date(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    let stamp = name.rsplit_once(".backup-")?.1;
+    let at = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%SZ", stamp).ok()?;
+    Some(at.strftime("%Y-%m-%d %H:%M UTC").to_string())
+}
+
+/// The copies beside a store as a person hears of them, newest first.
+pub(super) fn cards(path: &Path) -> Vec<BackupCard> {
+    let card = |file: PathBuf| {
+        let bytes = std::fs::metadata(&file).ok()?.len();
+        Some(BackupCard { path: file.display().to_string(), at: date(&file)?, bytes })
+    };
+    files(path).into_iter().rev().filter_map(card).collect()
 }
 
 fn starts_with(file: &Path, first: &Path) -> bool {

@@ -9,8 +9,10 @@
 mod apply;
 mod backup;
 mod branches;
+mod check;
 mod content;
 mod counts;
+pub mod damage;
 mod journal;
 mod nodes;
 mod open;
@@ -21,6 +23,7 @@ mod private;
 mod removal;
 mod retrieval;
 mod runs;
+mod salvage;
 mod schema;
 mod search;
 mod sessions;
@@ -50,6 +53,7 @@ struct Inner {
     /// None where the store is read-only.
     writer: Option<Writer>,
     owners: Owners,
+    check: check::Running,
 }
 
 impl Store {
@@ -94,10 +98,25 @@ impl Store {
 
     /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
     pub fn close(&self) {
+        self.0.check.stop();
         if let Some(writer) = &self.0.writer {
             self.0.pool.clear();
             writer.close();
         }
+        self.0.owners.leave();
+    }
+
+    /// Why something that was posted is still not written, where that is so. It is tried again every second.
+    #[must_use]
+    pub fn held_up(&self) -> Option<String> {
+        self.0.writer.as_ref().and_then(Writer::held_up)
+    }
+
+    /// Whether text that was removed may still stand in the log, because another program is reading it. It is cut off as
+    /// soon as that lets go, by whichever program has the store open then.
+    #[must_use]
+    pub fn purge_pending(&self) -> bool {
+        writer::purge_mark(&self.0.path).exists()
     }
 
     /// Runs a read on a connection of the pool.

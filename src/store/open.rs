@@ -1,12 +1,14 @@
 //! Opening the store: its files, its locks, what kind of file it is, and what to do where it cannot be written.
 //! Not for: the tables (`schema`).
 
+use super::damage::STRANGER;
 use super::owners::Owners;
 use super::pool::{Pool, reader};
 use super::types::StoreError;
 use super::writer::Writer;
-use super::{Inner, Store, backup, private, schema, sql};
+use super::{Inner, Store, backup, check as whole, private, schema, sql};
 use rusqlite::{Connection, OpenFlags};
+use rusqlite_migration::M;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,17 +57,17 @@ impl Store {
     /// is opened read-only, with a notice. A file that is no store of ours, or that a newer program wrote, is refused and
     /// left as it is.
     pub fn open(options: &OpenOptions) -> Result<Opened, StoreError> {
-        open_with(options, None).map_err(|error| sql::named(error, &options.path))
+        open_with(options, None, schema::STEPS).map_err(|error| sql::named(error, &options.path))
     }
 }
 
-/// Opens through another of SQLite's ways to the file system (`vfs`), where one is named.
-pub(super) fn open_with(options: &OpenOptions, vfs: Option<&str>) -> Result<Opened, StoreError> {
+/// Opens through another of SQLite's ways to the file system (`vfs`), where one is named, with these steps of the schema.
+pub(super) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[M<'static>]) -> Result<Opened, StoreError> {
     let mut notices = Vec::new();
     if options.read_only {
         return look(&options.path, notices);
     }
-    match make(&options.path, vfs, &mut notices) {
+    match make(&options.path, vfs, steps, &mut notices) {
         Ok(store) => Ok(Opened { store, notices }),
         Err(Refusal::Failed(error)) => Err(error),
         Err(Refusal::NoWriting(why)) => without_writing(&options.path, &why, notices),
@@ -91,7 +93,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn owners_folder(path: &Path) -> PathBuf {
+pub(super) fn owners_folder(path: &Path) -> PathBuf {
     path.with_file_name("owners")
 }
 
@@ -103,7 +105,7 @@ fn refusal(error: io::Error) -> Refusal {
 }
 
 /// Opens for writing. All of it happens under an exclusive lock, so that two programs never migrate at once.
-fn make(path: &Path, vfs: Option<&str>, notices: &mut Vec<String>) -> Result<Store, Refusal> {
+fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<String>) -> Result<Store, Refusal> {
     if let Some(folder) = path.parent() {
         private::make_dir(folder).map_err(refusal)?;
     }
@@ -112,20 +114,22 @@ fn make(path: &Path, vfs: Option<&str>, notices: &mut Vec<String>) -> Result<Sto
     // Made before SQLite sees it: the log and its index take the file's mode.
     let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
     if size > 0 {
-        probe(path)?;
+        probe(path, schema::version(steps))?;
         private::tighten(path).map_err(refusal)?;
     }
+    let alone = !Owners::anyone(&owners_folder(path));
+    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
     let mut conn = connect(path, vfs)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
     let logged = write_ahead(&conn, notices);
-    bring_up_to_date(&mut conn, path)?;
-    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
+    bring_up_to_date(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
-    let writer = Writer::start(conn, owners.view(), !logged)?;
-    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners })))
+    let writer = Writer::start(conn, owners.view(), !logged, path)?;
+    let check = whole::Running::default();
+    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check })))
 }
 
-fn lock_gate(gate: &File, notices: &mut Vec<String>) {
+pub(super) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
     if let Err(error) = gate.lock() {
         notices.push(format!(
             "File locks do not work here ({error}); do not open this store in two programs at the same time."
@@ -134,8 +138,8 @@ fn lock_gate(gate: &File, notices: &mut Vec<String>) {
 }
 
 /// Looks at a file that is there before anything of it can change.
-fn probe(path: &Path) -> Result<(), StoreError> {
-    let seen = reader(path, false).and_then(|conn| check(&conn));
+fn probe(path: &Path, known: i64) -> Result<(), StoreError> {
+    let seen = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| roots(&conn)));
     match seen {
         // A rollback journal that a crash left needs a writer first; SQLite then rolls it back.
         Err(StoreError::ReadOnly) => Ok(()),
@@ -143,16 +147,29 @@ fn probe(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Reads the beginning of every table: damage there is found before anything is written.
+pub(super) fn roots(conn: &Connection) -> Result<(), StoreError> {
+    let mut query = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")?;
+    for name in query.query_map([], |row| row.get::<_, String>(0))? {
+        let name = name?.replace('"', "\"\"");
+        conn.prepare(&format!("SELECT 1 FROM \"{name}\" NOT INDEXED LIMIT 1"))?.exists([])?;
+    }
+    Ok(())
+}
+
 /// Whether the file is a store of ours that this program can read.
-fn check(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn check(conn: &Connection) -> Result<(), StoreError> {
+    check_for(conn, schema::known())
+}
+
+fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application = number("application_id")?;
     if application != schema::APPLICATION_ID && (application != 0 || tables > 0) {
-        return Err(StoreError::Corrupt { path: String::new(), why: "it is another program's database".into() });
+        return Err(StoreError::Corrupt { path: String::new(), why: STRANGER.into() });
     }
     let found = number("user_version")?;
-    let known = schema::known();
     if found > known {
         let path = conn.path().unwrap_or_default().to_owned();
         return Err(StoreError::Newer { path, found, known });
@@ -192,14 +209,20 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     logged
 }
 
-/// Migrates, after a backup where there is something to lose.
-fn bring_up_to_date(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    check(conn)?;
+/// Migrates, after a backup where there is something to lose; only while no other program has the store open, for an older
+/// one would go on writing as it knows.
+fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
+    let known = schema::version(steps);
+    check_for(conn, known)?;
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if found > 0 && found < schema::known() {
-        backup::copy(conn, &beside(path, &format!(".before-schema-{}", schema::known())))?;
+    if found > 0 && found < known {
+        if !alone {
+            let why = "its schema must be brought up to date, and another pleach has it open; close that one first";
+            return Err(StoreError::Open { path: String::new(), why: why.into() });
+        }
+        backup::copy(conn, &beside(path, &format!(".before-schema-{known}")))?;
     }
-    schema::migrate(conn)
+    schema::migrate(conn, steps)
 }
 
 /// Opens for reading only.
@@ -225,6 +248,7 @@ fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     }
     let pool = Pool::new(path.to_owned(), immutable);
     let owners = Owners::onlooker(owners_folder(path));
-    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners }));
+    let check = whole::Running::default();
+    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check }));
     Ok(Opened { store, notices })
 }

@@ -1,17 +1,22 @@
 //! Which processes live: each holds a lock on a file of its own for as long as it has the store open.
 //! Not for: SQLite's locks, or what is done with the runs of the dead (`engine`).
+//!
+//! A file that nobody holds is of a program that ended without closing the store; it is kept under another ending until
+//! the store was checked.
 
+use super::pool::lock;
 use super::private;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// This process's lock file, and a way to look at others'.
 pub(super) struct Owners {
     folder: PathBuf,
     own: String,
     /// Held, never read: the lock goes with the file.
-    lock: Option<File>,
+    lock: Mutex<Option<File>>,
 }
 
 impl Owners {
@@ -23,12 +28,12 @@ impl Owners {
         let own = uuid::Uuid::now_v7().to_string();
         let file = private::make_file(&file_of(&folder, &own))?;
         file.lock()?;
-        Ok(Self { folder, own, lock: Some(file) })
+        Ok(Self { folder, own, lock: Mutex::new(Some(file)) })
     }
 
     /// An owner that never writes and so needs no lock.
     pub(super) fn onlooker(folder: PathBuf) -> Self {
-        Self { folder, own: uuid::Uuid::now_v7().to_string(), lock: None }
+        Self { folder, own: uuid::Uuid::now_v7().to_string(), lock: Mutex::new(None) }
     }
 
     /// This process's id.
@@ -45,13 +50,30 @@ impl Owners {
     pub(super) fn alive(&self, owner: &str) -> bool {
         alive(&self.folder, &self.own, owner)
     }
+
+    /// Gives the lock back: this process closed the store as it should.
+    pub(super) fn leave(&self) {
+        if lock(&self.lock).take().is_some() {
+            drop(std::fs::remove_file(file_of(&self.folder, &self.own)));
+        }
+    }
+
+    /// What those left behind that ended without closing the store. A file stays until somebody has looked at the store.
+    pub(super) fn dead(&self) -> Vec<PathBuf> {
+        files(&self.folder, "dead")
+    }
+
+    /// Whether any process holds a lock here. Call it under the store's opening lock.
+    pub(super) fn anyone(folder: &Path) -> bool {
+        files(folder, "lock")
+            .iter()
+            .any(|path| File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))))
+    }
 }
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        if self.lock.is_some() {
-            drop(std::fs::remove_file(file_of(&self.folder, &self.own)));
-        }
+        self.leave();
     }
 }
 
@@ -77,12 +99,12 @@ fn alive(folder: &Path, own: &str, owner: &str) -> bool {
     owner == own || (owner.parse::<uuid::Uuid>().is_ok() && held(&file_of(folder, owner)))
 }
 
-/// Whether somebody holds the lock on this file; removes it when nobody does.
+/// Whether somebody holds the lock on this file; when nobody does, it becomes the mark of an unclean end.
 fn held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match file.try_lock() {
         Ok(()) => {
-            drop(std::fs::remove_file(path));
+            drop(std::fs::rename(path, path.with_extension("dead")));
             false
         }
         // Where locks cannot be asked for, a run that may be alive is left alone.
@@ -91,11 +113,12 @@ fn held(path: &Path) -> bool {
 }
 
 fn sweep(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|end| end == "lock") {
-            held(&path);
-        }
+    for path in files(folder, "lock") {
+        held(&path);
     }
+}
+
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|known| known == end)).collect()
 }

@@ -2,22 +2,31 @@
 //! Not for: opening files (`open`) or the pragmas that a connection sets.
 
 use super::types::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
 
 /// Stands in the header of every store of ours: `plch`.
 pub(super) const APPLICATION_ID: i64 = 0x706c_6368;
 
-const STEPS: &[M<'static>] = &[M::up(include_str!("schema/1.sql")), M::up(include_str!("schema/2.sql"))];
+pub(super) const STEPS: &[M<'static>] = &[M::up(include_str!("schema/1.sql")), M::up(include_str!("schema/2.sql"))];
 
 /// The newest schema that this program knows.
 pub(super) fn known() -> i64 {
-    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+    version(STEPS)
 }
 
-/// Brings a file up to the present, each step in a transaction of its own.
-pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
-    Migrations::from_slice(STEPS).to_latest(conn).map_err(|error| match error {
+/// The version to which these steps lead.
+pub(super) fn version(steps: &[M<'_>]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+/// Brings a file up to the present: all steps that it lacks and its new version in one transaction, which takes the write
+/// lock at once.
+pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), StoreError> {
+    conn.set_transaction_behavior(TransactionBehavior::Exclusive);
+    let result = Migrations::from_slice(steps).to_latest(conn);
+    conn.set_transaction_behavior(TransactionBehavior::Deferred);
+    result.map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => err.into(),
         other => StoreError::Sql(format!("the schema could not be brought up to date: {other}")),
     })

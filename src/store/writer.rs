@@ -2,14 +2,17 @@
 //! Not for: what a write does to the tables (`apply`).
 
 use super::apply;
+use super::open::beside;
 use super::owners::OwnersView;
 use super::pool::lock;
+use super::private;
 use super::sql::{is_locked, may_pass_later};
 use super::types::{StoreError, Write};
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -21,6 +24,13 @@ const KEPT: usize = 20_000;
 const GROUP: usize = 64;
 /// How often a transaction is tried that another process keeps out for longer than SQLite waits.
 const TRIES: u32 = 4;
+/// How long to wait before what could not be done is tried again by itself.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The file that is there while removed text may stand in the log. Any program that opens the store sees it.
+pub(super) fn purge_mark(path: &Path) -> PathBuf {
+    beside(path, ".purge-pending")
+}
 
 type Call = Box<dyn FnOnce(&mut Connection) + Send>;
 
@@ -35,18 +45,23 @@ enum Job {
 pub(super) struct Writer {
     jobs: SyncSender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    held_up: Arc<Mutex<Option<String>>>,
 }
 
 impl Writer {
     /// Starts the thread.
-    pub(super) fn start(conn: Connection, owners: OwnersView, durable: bool) -> Result<Self, StoreError> {
+    pub(super) fn start(conn: Connection, owners: OwnersView, durable: bool, path: &Path) -> Result<Self, StoreError> {
         let (jobs, inbox) = sync_channel(QUEUE);
-        let back = Back { conn, owners, durable, full: durable, kept: VecDeque::new(), purge: false };
+        let held_up = Arc::default();
+        let mark = purge_mark(path);
+        let purge = mark.exists();
+        let kept = VecDeque::new();
+        let back = Back { conn, owners, durable, full: durable, kept, purge, mark, held_up: Arc::clone(&held_up) };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || back.run(&inbox))
             .map_err(|error| StoreError::Sql(format!("the writer's thread does not start: {error}")))?;
-        Ok(Self { jobs, thread: Mutex::new(Some(thread)) })
+        Ok(Self { jobs, thread: Mutex::new(Some(thread)), held_up })
     }
 
     /// Writes and waits.
@@ -54,6 +69,11 @@ impl Writer {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Write(writes, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
+    }
+
+    /// Why posts are kept back.
+    pub(super) fn held_up(&self) -> Option<String> {
+        lock(&self.held_up).clone()
     }
 
     /// Queues.
@@ -106,13 +126,26 @@ struct Back {
     kept: VecDeque<Vec<Write>>,
     /// Deleted text may still stand in the log.
     purge: bool,
+    /// Says so to other programs, and to the next start.
+    mark: PathBuf,
+    /// Why `kept` is not empty.
+    held_up: Arc<Mutex<Option<String>>>,
 }
 
 impl Back {
     fn run(mut self, inbox: &Receiver<Job>) {
         let mut next = None;
+        self.finish_purge(Duration::ZERO);
         loop {
-            let Some(job) = next.take().or_else(|| inbox.recv().ok()) else { break };
+            let job = match next.take().map_or_else(|| self.next(inbox), Ok) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.flush();
+                    self.finish_purge(Duration::ZERO);
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match job {
                 Job::Write(writes, reply) => {
                     self.flush();
@@ -129,7 +162,17 @@ impl Back {
             self.finish_purge(Duration::ZERO);
         }
         self.flush();
-        self.checkpoint(Duration::from_millis(200));
+        if self.checkpoint(Duration::from_millis(200)) {
+            self.purged();
+        }
+    }
+
+    /// Waits for a job; not for ever while something waits to be tried again.
+    fn next(&self, inbox: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
+        if self.purge || !self.kept.is_empty() {
+            return inbox.recv_timeout(AGAIN);
+        }
+        inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
     /// Takes more posts that wait already; gives back the first job that is none.
@@ -160,10 +203,13 @@ impl Back {
         let all: Vec<&Vec<Write>> = kept.iter().collect();
         match self.commit(&all) {
             Ok(()) => kept.clear(),
-            Err(error) if may_pass_later(&error) => tracing::warn!(%error, "kept what was posted"),
+            Err(error) if may_pass_later(&error) => self.hold_up(&error),
             Err(_) => kept.retain(|writes| match self.commit(&[writes]) {
                 Ok(()) => false,
-                Err(error) if may_pass_later(&error) => true,
+                Err(error) if may_pass_later(&error) => {
+                    self.hold_up(&error);
+                    true
+                }
                 Err(error) => {
                     tracing::error!(%error, "dropped what was posted");
                     false
@@ -171,6 +217,16 @@ impl Back {
             }),
         }
         self.kept = kept;
+        if self.kept.is_empty() {
+            lock(&self.held_up).take();
+        }
+    }
+
+    fn hold_up(&self, error: &StoreError) {
+        let why = error.to_string();
+        if lock(&self.held_up).replace(why.clone()).is_none() {
+            tracing::warn!(why, "kept what was posted");
+        }
     }
 
     fn commit(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
@@ -181,7 +237,10 @@ impl Back {
                 Err(error) if is_locked(&error) && tries < TRIES => tries += 1,
                 Err(error) => return Err(error),
                 Ok(purged) => {
-                    self.purge |= purged;
+                    if purged {
+                        self.purge = true;
+                        drop(private::make_file(&self.mark));
+                    }
                     self.finish_purge(Duration::from_secs(1));
                     return Ok(());
                 }
@@ -214,8 +273,15 @@ impl Back {
 
     /// Deleted text stands in the write-ahead log until it is cut off, which waits for readers in other windows.
     fn finish_purge(&mut self, patience: Duration) {
-        if self.purge {
-            self.purge = !self.checkpoint(patience);
+        if self.purge && self.checkpoint(patience) {
+            self.purged();
+        }
+    }
+
+    fn purged(&mut self) {
+        self.purge = false;
+        if self.mark.exists() {
+            drop(std::fs::remove_file(&self.mark));
         }
     }
 

@@ -16,6 +16,7 @@ use crate::config::keymap::Keymap;
 use crate::engine::api::{Door, Events};
 use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
+pub use start::ask_about;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -275,7 +276,11 @@ impl Bench {
     fn draw(&mut self) -> io::Result<()> {
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
-        self.screen.draw(|buf| wanted = view::frame(model, cache, theme, buf))?;
+        self.screen.draw(|buf| {
+            wanted = view::frame(model, cache, theme, buf);
+            #[cfg(debug_assertions)]
+            rehearse_in_view(buf);
+        })?;
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
     }
@@ -288,6 +293,14 @@ fn writes(msg: &Msg) -> bool {
         Msg::Key(chord) => chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j')),
         _ => false,
     }
+}
+
+/// The same in the middle of a frame, once a word stands on the screen.
+#[cfg(debug_assertions)]
+fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
+    let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
+    let cells = || buf.content().iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
 }
 
 /// Lets a test see that the terminal is given back after a panic.

@@ -49,6 +49,11 @@ impl Write for Pen {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        // Half a frame that a panic left must not follow the terminal's own modes onto the main screen.
+        if !INSIDE.load(Ordering::SeqCst) {
+            self.held.clear();
+            return Ok(());
+        }
         let result = self.out.write_all(&self.held).and_then(|()| self.out.flush());
         self.held.clear();
         if let Err(why) = result {

@@ -2,6 +2,7 @@
 //! text from outside reaches a terminal as anything but text.
 
 use crate::support::binary::{Home, Said, profile};
+use crate::support::damage::HARMS;
 use crate::support::server::{Server, Step, end, json, send, stream, words};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
@@ -134,12 +135,83 @@ fn an_unreadable_store() {
     told(&home.run(&["--store", "/proc/none/pleach.db", "ask", "hi"]), 5, &["/proc/none", "--store"]);
 }
 
+/// Three kinds of damage, with and without a backup: clear words, nothing changed, and moved as it is on a yes.
+#[test]
+fn a_damaged_store() {
+    for (name, harm) in HARMS {
+        for backup in [true, false] {
+            let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+            home.ok(&["ask", "hi"]);
+            let beside = |begins: &str| -> Vec<std::path::PathBuf> {
+                let entries = std::fs::read_dir(home.store().parent().unwrap()).unwrap().flatten();
+                let all = entries.map(|entry| entry.path());
+                all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begins)).collect()
+            };
+            let copies = beside("pleach.db.backup-");
+            assert_eq!(copies.len(), 1, "a backup at the clean end");
+            if !backup {
+                std::fs::remove_file(&copies[0]).unwrap();
+            }
+            harm(&home.store());
+            let bytes = std::fs::read(home.store()).unwrap();
+            let unchanged = || assert_eq!(std::fs::read(home.store()).unwrap(), bytes, "{name}");
+            let copy = copies[0].display().to_string();
+            let about = if backup { copy.as_str() } else { "There is no backup" };
+            for command in [&["session", "list"][..], &["ask", "again"], &["doctor"], &["message", "list"]] {
+                told(&home.run(command), 5, &["cannot be read", "Nothing of it was changed", about, "doctor --repair"]);
+                unchanged();
+            }
+            told(&home.run(&["doctor", "--repair"]), 2, &["cannot be read", about, "Nothing was changed", "--yes"]);
+            unchanged();
+            assert!(beside("pleach.db.corrupt-").is_empty());
+
+            let mended = home.json(&["doctor", "--repair", "--yes"]);
+            let moved = mended["moved"].as_str().unwrap();
+            assert_eq!(std::fs::read(moved).unwrap(), bytes, "{name}: moved as it was");
+            assert_eq!(mended["from"], if backup { Value::from(copy) } else { Value::Null });
+            let sessions = home.json(&["session", "list"]);
+            assert_eq!(sessions.as_array().unwrap().len(), usize::from(backup), "{name}");
+            told(&home.run(&["doctor", "--repair", "--yes"]), 0, &[]);
+            if name == "a flipped page" {
+                let file = mended["salvaged"]["file"].as_str().unwrap();
+                assert_eq!(mended["salvaged"]["messages"], 2, "{mended}");
+                home.ok(&["import", file]);
+                let texts = home.ok(&["message", "list"]);
+                assert!(texts.contains("hi") && texts.contains("ok"), "{texts}");
+            }
+            home.assert_sound();
+        }
+    }
+}
+
+#[test]
+fn a_removal_while_somebody_reads_says_so() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "a secret word"]);
+    let id = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let other = rusqlite::Connection::open(home.store()).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
+    let said = home.ok(&["message", "remove", &id, "--yes"]);
+    assert!(said.contains("removed for good") && said.contains("still stands in the store's log"), "{said}");
+    assert!(home.ok(&["doctor"]).contains("purge pending"));
+    drop(other);
+    home.ok(&["session", "list"]);
+    assert!(!home.ok(&["doctor"]).contains("purge pending"));
+    for entry in std::fs::read_dir(home.store().parent().unwrap()).unwrap().flatten().filter(|e| e.path().is_file()) {
+        let made_before = entry.file_name().to_string_lossy().contains(".backup-");
+        let bytes = std::fs::read(entry.path()).unwrap();
+        assert!(made_before || !bytes.windows(13).any(|w| w == b"a secret word"), "{:?}", entry.path());
+    }
+}
+
 #[test]
 fn a_store_of_a_newer_program() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "hi"]);
     rusqlite::Connection::open(home.store()).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
-    told(&home.run(&["ask", "hi"]), 5, &["newer", "9999"]);
+    let known: i64 =
+        include_str!("../../src/store/schema.rs").matches("M::up(include_str!").count().try_into().unwrap();
+    told(&home.run(&["ask", "hi"]), 5, &["newer", "9999", &format!("knows {known}")]);
 }
 
 /// Folder and file without the right to write: what is there can still be read.

@@ -150,3 +150,80 @@ fn a_kill_before_the_first_word() {
     assert_eq!(server.requests().len(), 1);
     home.assert_sound();
 }
+
+/// A home whose files cannot grow beyond what the store has now and a little, and the command that asks in it. Where
+/// the log cannot grow the system refuses as a full disk does.
+#[cfg(target_os = "linux")]
+fn no_room(home: &Home, server: &Server) -> std::process::Command {
+    home.ok(&["session", "new"]);
+    let size = std::fs::metadata(home.store()).unwrap().len() / 1_024 + 48;
+    let line = format!("ulimit -S -f {size}; trap '' XFSZ; exec {} ask 'a question'", env!("CARGO_BIN_EXE_pleach"));
+    let mut command = std::process::Command::new("/bin/bash");
+    command.args(["-c", &line]).env_clear().envs(home.env()).env("OPENAI_BASE_URL", server.base_url());
+    command.current_dir(home.workspace()).stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_in_the_middle_of_an_answer() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    for room_again in [true, false] {
+        let big = "filler words ".repeat(60_000);
+        let answer = vec![
+            stream(),
+            words("The beginning. "),
+            Step::Stall,
+            words(&big),
+            Step::Stall,
+            words("The end."),
+            crate::support::server::end(),
+        ];
+        let server = Server::start(vec![answer]);
+        let home = Home::new(
+            "profile = \"openai\"\nstate_block = \"off\"\n[profiles.openai]\nneeds_key = false\nattempts = 1\n",
+        );
+        let mut child = no_room(&home, &server).spawn().unwrap();
+        let printed = watch(child.stdout.take().unwrap());
+        let errors = watch(child.stderr.take().unwrap());
+        let saved = rusqlite::Connection::open(home.store()).unwrap();
+        let begun = Instant::now();
+        // What is acknowledged: the first words are in the store.
+        while !saved.query_row("SELECT count(*) > 0 FROM stream_chunk", [], |row| row.get::<_, bool>(0)).unwrap() {
+            assert!(begun.elapsed() < Duration::from_mins(1), "the first words are saved");
+            std::thread::yield_now();
+        }
+        drop(saved);
+        server.release();
+        let mut told = String::new();
+        while !told.contains("The store cannot be written") {
+            let (_, more) = errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not told: {told}"));
+            told.push_str(&more);
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the program lives");
+        if room_again {
+            let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+            prlimit(pid, Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
+            server.release();
+            let out: String = printed.iter().map(|(_, text)| text).collect();
+            assert_eq!(out.trim_end(), format!("The beginning. {big}The end."), "all of it was printed");
+            assert_eq!(child.wait().unwrap().code(), Some(0));
+        } else {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let out: String = printed.iter().map(|(_, text)| text).collect();
+            assert!(out.starts_with("The beginning."), "{out}");
+        }
+        let (list, _) = start_again(&home, &server);
+        let answer = list[1]["content"].as_str().unwrap();
+        if room_again {
+            assert_eq!((answer.len(), list[1]["status"].as_str()), (big.len() + 23, Some("complete")));
+        } else {
+            assert!(answer.starts_with("The beginning."), "nothing that was saved is lost");
+            assert_eq!(list[1]["status"], "interrupted");
+        }
+        home.assert_sound();
+        assert_eq!(server.requests().len(), 1);
+    }
+}

@@ -1,8 +1,10 @@
 //! The real binary in a pseudo-terminal: journeys, every way out, job control, hostile text, sizes.
 
+mod damage;
 mod given_back;
 mod gone;
 mod inject;
 mod journeys;
 mod shell;
 mod sizes;
+mod timing;

@@ -1,8 +1,10 @@
 //! Tests of the whole room: a real file in a folder of its own for each.
 
+mod damage;
 mod fences;
 mod files;
 mod many;
+mod migrate;
 mod purge;
 mod roundtrip;
 

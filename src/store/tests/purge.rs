@@ -173,3 +173,29 @@ fn a_deleted_session_leaves_what_others_share() {
         assert_eq!(left, 0, "{table}");
     }
 }
+
+#[test]
+fn a_purge_waits_for_readers_and_says_so() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
+    let folder = place.path().parent().unwrap().to_owned();
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
+    assert!(!store.purge_pending());
+    store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    assert!(store.purge_pending(), "the other one still reads the old log");
+    assert!(hits(&folder) > 0);
+    store.close();
+    drop(store);
+    let store = place.open();
+    assert!(store.purge_pending(), "a later start knows");
+    other.execute_batch("COMMIT").unwrap();
+    // The next job of the writer, or a second without one, cuts the log off.
+    let began = std::time::Instant::now();
+    while store.purge_pending() {
+        assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is done by itself");
+        std::thread::yield_now();
+    }
+    assert_eq!(hits(&folder), 0);
+}

@@ -64,7 +64,7 @@ fn with_the_mouse_taken() {
 #[cfg(debug_assertions)]
 #[test]
 fn after_a_panic() {
-    for (wher, keys) in [("update", "\x1b[20~"), ("engine", "\tu")] {
+    for (wher, keys) in [("update", "\x1b[20~"), ("engine", "\tu"), ("view", "rehearse")] {
         let mut home = Home::offline();
         home.set("PLEACH_TEST_PANIC", wher);
         let pty = up(&home);
@@ -79,6 +79,24 @@ fn after_a_panic() {
     }
 }
 
+/// A call's task fails: the answer is an error, the workbench lives, and the words are in the log.
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_in_a_call_ends_only_the_call() {
+    let mut home = Home::offline();
+    home.set("PLEACH_TEST_PANIC", "call");
+    let pty = up(&home);
+    pty.keys("A question\r");
+    pty.until("it is said and the draft is back", |screen| {
+        screen.contains("The program failed while it read the") && screen.contains("> A question")
+    });
+    pty.keys("\x03\x04");
+    let ended = clean(pty, 0);
+    assert!(!String::from_utf8_lossy(&ended.raw).contains("rehearsed"), "no words on the screen");
+    let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
+    assert!(log.contains("rehearsed in the call"), "but in the log: {log:?}");
+}
+
 #[test]
 fn after_a_failed_start() {
     let home = Home::offline();
@@ -91,7 +109,10 @@ fn after_a_failed_start() {
     let dir = home.path("data/pleach");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("pleach.db"), vec![7; 40_000]).unwrap();
-    clean(Pty::open(&home), 5);
+    let pty = Pty::open(&home);
+    pty.see("? [q]");
+    pty.keys("q\r");
+    clean(pty, 5);
     assert_eq!(std::fs::read(dir.join("pleach.db")).unwrap(), vec![7; 40_000], "the file is left as it was");
 }
 

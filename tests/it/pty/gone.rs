@@ -13,14 +13,19 @@ fn used(pid: i32) -> Option<u64> {
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// Once with the signal that a terminal sends at its end, once where nobody sends one.
+/// With the signal that a terminal sends at its end, where nobody sends one, and where it was to be ignored (`nohup`).
 #[test]
 fn the_window_is_closed_in_the_middle_of_an_answer() {
-    for controlling in [true, false] {
+    for (controlling, nohup) in [(true, false), (false, false), (true, true)] {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
         let home = Home::server(&server.base_url());
+        let line = format!("trap '' HUP; exec {}", env!("CARGO_BIN_EXE_pleach"));
+        let args = ["-c", &line];
         let mut start = Start::new(&home);
         start.controlling = controlling;
+        if nohup {
+            start = start.program(std::path::Path::new("/bin/bash")).args(&args);
+        }
         let mut pty = start.run();
         pty.see("write a message");
         pty.keys("A question\r");
@@ -29,19 +34,29 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
         let before = used(pid);
         pty.take_away();
         let began = Instant::now();
+        let mut spent = 0;
         let code = loop {
             // Its own use of the processor while it ends; a spinning thread would show here.
             if let (Some(before), Some(now)) = (before, used(pid)) {
-                assert!(now.saturating_sub(before) < 60, "it spins: {now} after {before}");
+                spent = now.saturating_sub(before);
+                assert!(spent < 60, "it spins: {now} after {before}");
             }
             if let Some(code) = pty.gone_within(Duration::from_millis(20)) {
                 break code;
             }
             assert!(began.elapsed() < Duration::from_secs(5), "it stays behind (controlling: {controlling})");
         };
+        println!(
+            "gone after {:?}, {spent}0 ms of processor (controlling: {controlling}, nohup: {nohup})",
+            began.elapsed()
+        );
         let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
         assert_eq!(code, 129, "controlling: {controlling}; the log: {log}");
         assert!(server.saw_client_leave());
+        let owners = std::fs::read_dir(home.path("data/pleach/owners")).unwrap().flatten();
+        for lock in owners.map(|entry| std::fs::File::open(entry.path()).unwrap()) {
+            lock.try_lock().expect("no lock is left");
+        }
         let told = home.json(&["message", "list"]);
         let last = told.as_array().and_then(|messages| messages.last()).unwrap();
         assert_eq!(last["content"], "Part of an answer", "{told}");

@@ -248,3 +248,31 @@ fn a_paste_that_holds_its_own_end() {
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
 }
+
+/// A terminal that does not know bracketed paste sends a paste as keys, all in one breath.
+#[test]
+fn a_paste_without_brackets() {
+    let server = Server::start_posts(vec![answer("Got it."), answer("Typed.")]);
+    let home = Home::server(&server.base_url());
+    let pty = desk(&home);
+    pty.see("Write below");
+    let text = "fn main() {\n\tprintln!(\"naïve 日本\");\n\n}\nand a last line";
+    pty.keys(&text.replace('\n', "\r"));
+    pty.until("all of it is in the composer", |screen| {
+        screen.contains("and a last line") || screen.contains("[pasted")
+    });
+    assert!(posts(&server).is_empty(), "no half of it was sent");
+    pty.keys("\r");
+    pty.see("Got it.");
+    let said = |n: usize| {
+        let body: Value = serde_json::from_slice(&posts(&server)[n]).unwrap();
+        body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(0), text);
+    pty.until("the turn is over", |screen| screen.contains("write a message"));
+    pty.paste("in brackets");
+    pty.keys("\r");
+    pty.see("Typed.");
+    assert_eq!(said(1), "in brackets", "Enter directly after a bracketed paste sends");
+    assert_eq!(posts(&server).len(), 2);
+}

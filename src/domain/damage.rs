@@ -1,0 +1,125 @@
+//! A store that cannot be read, as a person hears of it: what is wrong, which copies there are, what was done about it.
+//! Not for: looking at files or moving them (`store`).
+
+/// A copy of the store that was made while it was well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BackupCard {
+    /// Where.
+    pub path: String,
+    /// When it was made, in UTC.
+    pub at: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+impl BackupCard {
+    /// Its date and size.
+    #[must_use]
+    pub fn about(&self) -> String {
+        format!("{} ({} KiB)", self.at, self.bytes.div_ceil(1_024))
+    }
+}
+
+/// A damaged store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// The file.
+    pub path: String,
+    /// What is wrong with it, in SQLite's words.
+    pub why: String,
+    /// The copies beside it, newest first.
+    pub backups: Vec<BackupCard>,
+}
+
+impl Damage {
+    /// What happened.
+    #[must_use]
+    pub fn what(&self) -> String {
+        format!("The store at {} cannot be read: {}.", self.path, self.why.trim_end_matches('.'))
+    }
+
+    /// What there is to start from.
+    #[must_use]
+    pub fn backups_sentence(&self) -> String {
+        match self.backups.as_slice() {
+            [] => "There is no backup of it.".into(),
+            [only] => format!("There is one backup, of {}: {}.", only.about(), only.path),
+            [newest, ..] => {
+                format!("There are {} backups, the newest of {}: {}.", self.backups.len(), newest.about(), newest.path)
+            }
+        }
+    }
+}
+
+/// What to go on with once a damaged store is moved aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StartWith {
+    /// The newest copy that reads well.
+    Backup,
+    /// Nothing.
+    Empty,
+}
+
+/// What was done about a damaged store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mended {
+    /// Where the damaged file is now.
+    pub moved: String,
+    /// The copy that took its place.
+    pub from: Option<BackupCard>,
+    /// The file with the messages that could still be read, and how many they are.
+    pub salvaged: Option<(String, u64)>,
+}
+
+impl Mended {
+    /// What to tell.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = vec![format!("The damaged store was moved, as it is, to {}.", self.moved)];
+        said.push(match &self.from {
+            Some(backup) => format!("The store is now the backup of {}.", backup.about()),
+            None => "The store is empty now.".into(),
+        });
+        if let Some((file, count)) = &self.salvaged {
+            said.push(format!(
+                "{count} messages of the damaged store could still be read; they are in {file}, and `pleach import` takes them in."
+            ));
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backup(at: &str, bytes: u64) -> BackupCard {
+        BackupCard { path: format!("/s/b-{at}"), at: at.into(), bytes }
+    }
+
+    #[test]
+    fn it_names_the_newest_backup_or_says_that_there_is_none() {
+        let mut damage = Damage { path: "/s/p.db".into(), why: "malformed.".into(), backups: Vec::new() };
+        assert_eq!(damage.what(), "The store at /s/p.db cannot be read: malformed.");
+        assert_eq!(damage.backups_sentence(), "There is no backup of it.");
+        damage.backups.push(backup("2026-02-01 10:00 UTC", 2_049));
+        assert_eq!(
+            damage.backups_sentence(),
+            "There is one backup, of 2026-02-01 10:00 UTC (3 KiB): /s/b-2026-02-01 10:00 UTC."
+        );
+        damage.backups.push(backup("2026-01-01 10:00 UTC", 1));
+        assert!(damage.backups_sentence().starts_with("There are 2 backups, the newest of 2026-02-01"));
+    }
+
+    #[test]
+    fn what_was_done_is_told_whole() {
+        let mut mended = Mended { moved: "/s/p.db.corrupt-x".into(), from: None, salvaged: None };
+        assert_eq!(mended.sentences().len(), 2);
+        mended.from = Some(backup("2026-02-01 10:00 UTC", 1));
+        mended.salvaged = Some(("/s/x.jsonl".into(), 7));
+        let said = mended.sentences().join(" ");
+        assert!(
+            said.contains("/s/p.db.corrupt-x") && said.contains("backup of 2026-02-01") && said.contains("7 messages")
+        );
+    }
+}

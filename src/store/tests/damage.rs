@@ -1,0 +1,200 @@
+//! Damage: what is said of it, what is moved when a person agreed, what can still be read; checks after an unclean end.
+
+use super::{Place, node, open, scene};
+use crate::domain::damage::StartWith;
+use crate::domain::message::{Content, Role};
+use crate::store::damage::{keep_salvaged, look, salvage, set_aside};
+use crate::store::types::{StoreError, Write};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+
+/// Makes one page of a table unreadable: its root, or the last of its leaves.
+pub(super) fn flip(path: &Path, table: &str, leaf: bool) {
+    let conn = Connection::open(path).unwrap();
+    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    let root = number(&format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'"));
+    let size = usize::try_from(number("PRAGMA page_size")).unwrap();
+    drop(conn);
+    let mut bytes = std::fs::read(path).unwrap();
+    let start = (usize::try_from(root).unwrap() - 1) * size;
+    let page = if leaf {
+        assert_eq!(bytes[start], 5, "the root of {table} has children");
+        let cell = start + usize::from(u16::from_be_bytes([bytes[start + 14], bytes[start + 15]]));
+        u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap())
+    } else {
+        root
+    };
+    let start = (usize::try_from(page).unwrap() - 1) * size;
+    bytes[start..start + size].iter_mut().for_each(|byte| *byte = !*byte);
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn cut(path: &Path) {
+    let bytes = std::fs::read(path).unwrap();
+    std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+}
+
+fn behead(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[..100].fill(0);
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// A store with two sessions, closed; with a backup of the first one where that is wished.
+fn stored(place: &Place, backup: bool) -> PathBuf {
+    let store = place.open();
+    scene(&store, ["one", "two", "three"]);
+    if backup {
+        store.backup().unwrap();
+    }
+    scene(&store, ["four", "five", "six"]);
+    store.close();
+    place.path()
+}
+
+#[test]
+fn nothing_changes_until_it_is_moved_and_then_it_is_whole() {
+    let root: fn(&Path) = |path| flip(path, "session", false);
+    for (name, harm) in [("flipped", root), ("cut", cut), ("beheaded", behead)] {
+        for backup in [true, false] {
+            let place = Place::new();
+            let path = stored(&place, backup);
+            assert_eq!(look(&path, true).unwrap(), None);
+            harm(&path);
+            let bytes = std::fs::read(&path).unwrap();
+            let error = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
+            assert!(matches!(error.err(), Some(StoreError::Corrupt { .. })), "{name}");
+            let found = look(&path, false).unwrap().unwrap();
+            assert_eq!(found.backups.len(), usize::from(backup));
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}: looking changes nothing");
+
+            if !backup {
+                assert!(set_aside(&path, StartWith::Backup).is_err(), "there is none");
+                assert_eq!(std::fs::read(&path).unwrap(), bytes);
+            }
+            let start = if backup { StartWith::Backup } else { StartWith::Empty };
+            let mended = set_aside(&path, start).unwrap();
+            assert_eq!(std::fs::read(&mended.moved).unwrap(), bytes, "{name}: moved as it was");
+            assert_eq!(mended.from.is_some(), backup);
+            let sessions = open(&path).store.sessions().unwrap().len();
+            assert_eq!(sessions, usize::from(backup), "{name}: the backup had one of the two sessions");
+            assert!(set_aside(&path, start).is_err(), "a store that is well stays");
+        }
+    }
+}
+
+#[test]
+fn the_log_goes_with_its_file() {
+    let place = Place::new();
+    let store = place.open();
+    scene(&store, ["one", "two", "three"]);
+    // Only its head: a whole log would stand for the damaged file.
+    let wal = std::fs::read(place.path().with_file_name("pleach.db-wal")).unwrap()[..32].to_vec();
+    let elsewhere = Place::new();
+    std::fs::create_dir_all(elsewhere.path().parent().unwrap()).unwrap();
+    std::fs::write(elsewhere.path(), vec![9; 8_192]).unwrap();
+    std::fs::write(elsewhere.path().with_file_name("pleach.db-wal"), &wal).unwrap();
+    let mended = set_aside(&elsewhere.path(), StartWith::Empty).unwrap();
+    assert_eq!(std::fs::read(format!("{}-wal", mended.moved)).unwrap(), wal);
+    assert!(!elsewhere.path().exists() && !elsewhere.path().with_file_name("pleach.db-wal").exists());
+}
+
+#[test]
+fn a_store_in_use_is_not_moved() {
+    let place = Place::new();
+    let store = place.open();
+    scene(&store, ["one", "two", "three"]);
+    behead(&place.path());
+    let error = set_aside(&place.path(), StartWith::Empty).unwrap_err();
+    assert!(error.to_string().contains("another pleach has it open"), "{error}");
+    assert!(place.path().exists());
+}
+
+#[test]
+fn a_damaged_backup_is_passed_over() {
+    let place = Place::new();
+    let path = stored(&place, true);
+    let newer = path.with_file_name("pleach.db.backup-2999-01-01T000000Z");
+    std::fs::write(&newer, "no database").unwrap();
+    behead(&path);
+    assert!(look(&path, false).unwrap().unwrap().backups[0].at.starts_with("2999-01-01"));
+    let mended = set_aside(&path, StartWith::Backup).unwrap();
+    assert!(!mended.from.unwrap().at.starts_with("2999"));
+    assert_eq!(open(&path).store.sessions().unwrap().len(), 1);
+    assert!(newer.exists(), "and nothing is deleted");
+}
+
+#[test]
+fn what_can_still_be_read_is_read() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["first", "second", "third"]);
+    let (mut last, mut all) = (scene.nodes[2].clone(), 3);
+    for n in 0..200 {
+        let next = node(Some(&last), Role::User, Content::text(format!("message {n} {}", "words ".repeat(60))));
+        store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![next.clone()] }]).unwrap();
+        (last, all) = (next, all + 1);
+    }
+    store.close();
+    flip(&place.path(), "node", true);
+    let found = salvage(&place.path());
+    let [only] = found.as_slice() else { panic!("{} sessions", found.len()) };
+    assert_eq!(only.title, "A talk");
+    let count = only.records.len();
+    assert!(count < all && count > all * 8 / 10, "{count} of {all}");
+    let known: Vec<&String> = only.records.iter().map(|record| &record.id).collect();
+    assert!(only.records.iter().skip(1).all(|r| known.contains(&r.parent.as_ref().unwrap())), "it hangs together");
+    let file = keep_salvaged(&place.path(), "line\n").unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n");
+    behead(&place.path());
+    assert!(salvage(&place.path()).is_empty());
+}
+
+/// As a program leaves it that is killed: a lock file that nobody holds.
+fn died(place: &Place) -> PathBuf {
+    let owners = place.path().with_file_name("owners");
+    let file = owners.join(format!("{}.lock", uuid::Uuid::now_v7()));
+    std::fs::write(&file, "").unwrap();
+    file
+}
+
+#[test]
+fn only_an_unclean_end_is_looked_into() {
+    let place = Place::new();
+    let store = place.open();
+    scene(&store, ["one", "two", "three"]);
+    assert!(!store.ended_uncleanly());
+    let beside = place.open();
+    assert!(!beside.ended_uncleanly(), "another window that lives is none");
+    drop(beside);
+    store.close();
+    assert!(!place.open().ended_uncleanly());
+    died(&place);
+    let store = place.open();
+    assert!(store.ended_uncleanly());
+    assert!(place.open().ended_uncleanly(), "until somebody has looked");
+    let (said, heard) = channel();
+    store.check_after_crash(move |sentence| said.send(sentence).unwrap());
+    assert!(heard.recv().is_err(), "nothing to say of a sound file");
+    store.close();
+    assert!(!place.open().ended_uncleanly(), "looked into");
+}
+
+#[test]
+fn damage_after_an_unclean_end_is_told() {
+    let place = Place::new();
+    let path = stored(&place, false);
+    let fill = place.open();
+    (0..40).for_each(|_| drop(scene(&fill, ["lorem ipsum", "dolor sit", "amet"])));
+    fill.close();
+    flip(&path, "node", true);
+    died(&place);
+    let store = place.open();
+    let (said, heard) = channel();
+    store.check_after_crash(move |sentence| said.send(sentence).unwrap());
+    let sentence = heard.recv().unwrap();
+    assert!(sentence.contains("damaged") && sentence.contains("doctor --repair"), "{sentence}");
+    assert!(store.ended_uncleanly(), "the next start says it again");
+    assert!(store.quick_check().unwrap().is_some());
+}

@@ -1,0 +1,175 @@
+//! Migrations: a golden store of every released schema, a backup first, all or nothing under kill -9.
+
+use super::{Place, number, open, scene, sound};
+use crate::store::open::open_with;
+use crate::store::schema::{STEPS, known};
+use crate::store::types::StoreError;
+use crate::store::{OpenOptions, Opened, Store};
+use rusqlite::Connection;
+use rusqlite_migration::M;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Planted after the newest schema: it changes what is there and adds something.
+const PLANTED: &str = "CREATE TABLE planted (n INTEGER PRIMARY KEY, node BLOB NOT NULL) STRICT;
+     INSERT INTO planted (node) SELECT id FROM node;
+     ALTER TABLE session ADD COLUMN planted INTEGER NOT NULL DEFAULT 7;";
+
+/// The same, so large that it is under way for as long as anybody wants.
+const ENDLESS: &str = "CREATE TABLE planted (n INTEGER PRIMARY KEY, node BLOB NOT NULL) STRICT;
+     ALTER TABLE session ADD COLUMN planted INTEGER NOT NULL DEFAULT 7;
+     WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count)
+       INSERT INTO planted (node) SELECT randomblob(400) FROM count;";
+
+fn with(path: &Path, planted: &'static str) -> Result<Opened, StoreError> {
+    let steps: Vec<M<'static>> = STEPS.iter().cloned().chain([M::up(planted)]).collect();
+    open_with(&OpenOptions { path: path.to_owned(), read_only: false }, None, &steps)
+}
+
+fn version(path: &Path) -> i64 {
+    let conn = Connection::open(path).unwrap();
+    conn.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+}
+
+fn backup_of(path: &Path, to: i64) -> PathBuf {
+    path.with_file_name(format!("pleach.db.before-schema-{to}"))
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1.db")
+}
+
+/// Makes the golden store of the first schema: pages of 512 bytes keep it small. Only ever run with that schema.
+#[test]
+#[ignore = "makes a file of the repository"]
+fn make_the_golden_store() {
+    assert_eq!(known(), 1, "the golden store is of schema 1");
+    let place = Place::new();
+    let store = place.open();
+    scene(&store, ["How do bees dance?", "In a figure of eight.", "And wasps?"]);
+    store.close();
+    let conn = Connection::open(place.path()).unwrap();
+    conn.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;").unwrap();
+    drop(conn);
+    std::fs::copy(place.path(), fixture()).unwrap();
+}
+
+/// A copy of the golden store to work on.
+fn golden(place: &Place) -> PathBuf {
+    std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
+    std::fs::copy(fixture(), place.path()).unwrap();
+    place.path()
+}
+
+fn talk(store: &Store) -> Vec<String> {
+    let session = store.sessions().unwrap()[0].id;
+    let ids: Vec<_> = store.heads(session).unwrap().iter().map(|head| head.id).collect();
+    store.nodes(&ids).unwrap().iter().map(|node| node.content.words()).collect()
+}
+
+const TALK: [&str; 3] = ["How do bees dance?", "In a figure of eight.", "And wasps?"];
+
+#[test]
+fn the_golden_store_of_schema_1_opens() {
+    assert!(std::fs::metadata(fixture()).unwrap().len() <= 100 * 1_024);
+    let place = Place::new();
+    let path = golden(&place);
+    assert_eq!(version(&path), 1);
+    let store = open(&path).store;
+    assert_eq!(talk(&store), TALK);
+    assert_eq!(store.search("bees", None, 10).unwrap().len(), 1);
+    scene(&store, ["it", "can be", "written"]);
+    sound(&store);
+    assert_eq!(version(&path), known());
+}
+
+#[test]
+fn an_older_store_is_migrated_after_a_backup() {
+    let place = Place::new();
+    let path = golden(&place);
+    let to = known() + 1;
+    let store = with(&path, PLANTED).unwrap().store;
+    assert_eq!(talk(&store), TALK);
+    assert_eq!(number(&store, "SELECT count(*) FROM planted"), 3);
+    assert_eq!(number(&store, "SELECT planted FROM session"), 7);
+    store.close();
+    assert_eq!(version(&path), to);
+    assert_eq!(version(&backup_of(&path, to)), 1);
+    assert!(matches!(Store::open(&OpenOptions { path: path.clone(), read_only: false }).err(),
+        Some(StoreError::Newer { found, known: ours, .. }) if found == to && ours == known()));
+    std::fs::remove_file(backup_of(&path, to)).unwrap();
+    with(&path, PLANTED).unwrap();
+    assert!(!backup_of(&path, to).exists(), "nothing to do, nothing to keep");
+}
+
+#[test]
+fn a_step_that_fails_leaves_the_old_store() {
+    let place = Place::new();
+    let path = golden(&place);
+    drop(open(&path));
+    let before = version(&path);
+    let failed = with(&path, "CREATE TABLE planted (n); INSERT INTO nowhere VALUES (1);");
+    assert!(failed.is_err());
+    assert_eq!(version(&path), before);
+    let store = open(&path).store;
+    assert_eq!(talk(&store), TALK);
+    assert_eq!(number(&store, "SELECT count(*) FROM sqlite_schema WHERE name = 'planted'"), 0);
+}
+
+#[test]
+fn nobody_migrates_under_another_window() {
+    let place = Place::new();
+    let path = golden(&place);
+    let other = open(&path).store;
+    let before = version(&path);
+    let refused = with(&path, PLANTED).err().unwrap().to_string();
+    assert!(refused.contains("close that one first"), "{refused}");
+    assert_eq!((version(&path), talk(&other)), (before, TALK.map(String::from).to_vec()));
+    drop(other);
+    assert_eq!(talk(&with(&path, PLANTED).unwrap().store), TALK);
+}
+
+/// In its own process: migrates until it is killed.
+#[test]
+#[ignore = "a process that another test starts"]
+fn child() {
+    let path = PathBuf::from(std::env::var_os("PLEACH_TEST_STORE").unwrap());
+    drop(with(&path, ENDLESS));
+}
+
+#[test]
+fn a_kill_in_the_middle_leaves_the_old_store() {
+    let place = Place::new();
+    let path = golden(&place);
+    drop(open(&path));
+    let before = version(&path);
+    let wal = path.with_file_name("pleach.db-wal");
+    for kill in 1..=4_u64 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::tests::migrate::child", "--ignored"])
+            .env("PLEACH_TEST_STORE", &path)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        // So much of the step stands in the log already: it is in the middle.
+        while !std::fs::metadata(&wal).is_ok_and(|log| log.len() > kill * 700_000) {
+            assert!(began.elapsed() < Duration::from_mins(1), "the step is under way");
+            assert!(child.try_wait().unwrap().is_none(), "the step does not end");
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(version(&backup_of(&path, known() + 1)), before, "the backup was made before");
+        let store = open(&path).store;
+        assert!(store.ended_uncleanly());
+        assert_eq!(talk(&store), TALK);
+        assert_eq!(number(&store, "SELECT count(*) FROM sqlite_schema WHERE name = 'planted'"), 0);
+        sound(&store);
+        store.close();
+        assert_eq!(version(&path), before);
+    }
+    let store = with(&path, PLANTED).unwrap().store;
+    assert_eq!(number(&store, "SELECT count(*) FROM planted"), 3);
+}

@@ -1,0 +1,191 @@
+//! A damaged store and the workbench: a question before the screen is taken, nothing changed without an answer; a check
+//! beside everything else after a program was killed; a disk that is full.
+
+use super::shell::until;
+use crate::support::damage::{HARMS, flip_leaf};
+use crate::support::pty::{Home, Pty, Start};
+use crate::support::server::{Server, Step, end, stream, words};
+use rustix::process::{Resource, Rlimit, Signal, prlimit};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A home with one answered question; its store's file.
+fn used() -> (Home, PathBuf) {
+    let home = Home::offline();
+    let (said, code) = home.cli(&["ask", "Where is my talk?"]);
+    assert_eq!(code, 0, "{said}");
+    let store = home.path("data/pleach/pleach.db");
+    (home, store)
+}
+
+fn backups(store: &Path) -> Vec<PathBuf> {
+    beside(store, "pleach.db.backup-")
+}
+
+fn beside(store: &Path, begins: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(store.parent().unwrap()).unwrap().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begins)).collect()
+}
+
+/// The damaged file as it was moved: not its log.
+fn moved(store: &Path) -> PathBuf {
+    let found = beside(store, "pleach.db.corrupt-");
+    found.into_iter().find(|path| path.to_string_lossy().ends_with('Z')).expect("the file was moved")
+}
+
+/// The question, and an answer to it.
+fn asked(home: &Home, backup: bool, answer: &str) -> Pty {
+    let pty = Start::new(home).size(180, 40).run();
+    let screen = pty.see("? [q]");
+    assert!(screen.contains("cannot be read") && screen.contains("[n] move it aside"), "{screen}");
+    assert_eq!(screen.contains("[b]"), backup, "{screen}");
+    assert_eq!(screen.contains("There is no backup"), !backup, "{screen}");
+    assert!(!pty.ledger().entered, "before the screen is taken");
+    pty.keys(answer);
+    pty
+}
+
+#[test]
+fn nothing_changes_without_an_answer() {
+    for (name, harm) in HARMS {
+        let (home, store) = used();
+        harm(&store);
+        let bytes = std::fs::read(&store).unwrap();
+        for (backup, answer) in [(true, "q\r"), (true, "\r"), (true, "\x04"), (false, "b\r"), (false, "\r")] {
+            if !backup {
+                for file in backups(&store) {
+                    std::fs::remove_file(file).unwrap();
+                }
+            }
+            let ended = asked(&home, backup, answer).ended();
+            assert_eq!(ended.code, 5, "{name}: {}", ended.screen);
+            assert!(!ended.ledger.entered && ended.termios == ended.before, "{name}");
+            assert!(ended.screen.contains("doctor --repair"), "{}", ended.screen);
+            assert_eq!(std::fs::read(&store).unwrap(), bytes, "{name}, {answer:?}");
+        }
+        assert!(beside(&store, "pleach.db.corrupt-").is_empty());
+    }
+}
+
+#[test]
+fn from_the_newest_backup() {
+    for (name, harm) in HARMS {
+        let (home, store) = used();
+        harm(&store);
+        let bytes = std::fs::read(&store).unwrap();
+        let pty = asked(&home, true, "b\r");
+        pty.until("the talk of the backup", |screen| {
+            screen.contains("Where is my talk?") && screen.contains("offline")
+        });
+        pty.keys("\x04");
+        assert_eq!(pty.ended().code, 0, "{name}");
+        assert_eq!(std::fs::read(moved(&store)).unwrap(), bytes, "{name}: moved as it was");
+        assert_eq!(home.json(&["message", "list"]).as_array().unwrap().len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn and_from_nothing() {
+    let (home, store) = used();
+    let (_, harm) = HARMS[2];
+    harm(&store);
+    let bytes = std::fs::read(&store).unwrap();
+    let pty = asked(&home, true, "n\r");
+    let screen = pty.see("Write below; Enter");
+    assert!(!screen.contains("Where is my talk?"), "{screen}");
+    pty.keys("\x04");
+    assert_eq!(pty.ended().code, 0);
+    assert_eq!(std::fs::read(moved(&store)).unwrap(), bytes);
+}
+
+/// Damage in a place that no start reads: only the check finds it, and only after a program was killed.
+#[test]
+fn after_a_kill_the_file_is_checked() {
+    let (home, store) = used();
+    let mut lines = String::new();
+    for n in 0..400 {
+        let _ =
+            writeln!(lines, "{{\"role\":\"user\",\"content\":\"entry{n} lorem{n} ipsum{n} dolor{n} sit{n} amet{n}\"}}");
+    }
+    let file = home.path("many.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    let (said, code) = home.cli(&["import", &file.display().to_string()]);
+    assert_eq!(code, 0, "{said}");
+    let up = || {
+        let pty = Start::new(&home).size(180, 40).run();
+        pty.until("the workbench", |screen| screen.contains("entry399"));
+        pty
+    };
+    let dead = || {
+        let entries = std::fs::read_dir(store.with_file_name("owners")).unwrap().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "dead")).count()
+    };
+    let pty = up();
+    pty.signal(Signal::KILL);
+    pty.ended();
+    let pty = up();
+    until("the check found nothing", || dead() == 0);
+    pty.keys("still here");
+    let screen = pty.see("still here");
+    assert!(!screen.contains("damaged"), "{screen}");
+    pty.signal(Signal::KILL);
+    pty.ended();
+
+    flip_leaf(&store, "search_data");
+    let pty = up();
+    pty.see("The store is damaged: export what matters, quit, and run pleach doctor --repair.");
+    pty.keys("\x1b");
+    pty.until("the alarm is put away", |screen| !screen.contains("is damaged"));
+    pty.keys("\x04");
+    let code = pty.ended().code;
+    assert_eq!(code, 0, "it is told, and the work goes on");
+    assert_eq!(dead(), 1, "and told again at the next start");
+    let (said, _) = home.cli(&["doctor"]);
+    assert!(said.contains("✗ store") && said.contains("damaged") && said.contains("doctor --repair"), "{said}");
+}
+
+/// No room in the middle of an answer: it stays on the screen, is told of, and is saved once there is room.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_in_the_middle_of_an_answer() {
+    let big = "filler words ".repeat(60_000);
+    let script = vec![
+        stream(),
+        words("The beginning. "),
+        Step::Stall,
+        words(&big),
+        words("The middle."),
+        Step::Stall,
+        words(" The end."),
+        end(),
+    ];
+    let server = Server::start_posts(vec![script]);
+    let home = Home::server(&server.base_url());
+    let (said, code) = home.cli(&["session", "new"]);
+    assert_eq!(code, 0, "{said}");
+    let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
+    let line = format!("ulimit -S -f {size}; trap '' XFSZ; exec {}", env!("CARGO_BIN_EXE_pleach"));
+    let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
+    pty.see("write a message");
+    pty.keys("A question\r");
+    pty.see("The beginning.");
+    server.release();
+    pty.until("it is said, and what came is there", |screen| {
+        screen.contains("The store cannot be written") && screen.contains("The middle.")
+    });
+    pty.keys("alive");
+    pty.see("> alive");
+    prlimit(Some(pty.pid), Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
+    server.release();
+    pty.see("The end.");
+    until("the turn is over", || home.json(&["plans", "list"])[0]["status"] == "complete");
+    pty.keys("\x1b");
+    pty.until("the alarm is put away", |screen| !screen.contains("cannot be written"));
+    pty.keys("\x03\x04");
+    assert_eq!(pty.ended().code, 0);
+    let list = home.json(&["message", "list"]);
+    let answer = list.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(answer["status"], "complete");
+    let kept = answer["content"].as_str().unwrap();
+    assert_eq!(kept, format!("The beginning. {big}The middle. The end."), "every word");
+}
