@@ -5,34 +5,38 @@
 use super::path::PathNode;
 use crate::context::project;
 use crate::domain::failure::Failure;
-use crate::domain::hash::Hash;
+use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::message::{Content, Node, NodeHead, Role};
 use crate::domain::plan::Form;
-use crate::retrieval::index::{Entry, Index};
+use crate::retrieval::index::{self, Index};
 use crate::retrieval::scope::Scope;
 use crate::retrieval::search::Texts;
+use crate::retrieval::segment::Source;
+use crate::retrieval::words::Term;
 use crate::store::Store;
+use crate::store::types::Write;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 /// Messages read from the store at once.
 const BATCH: usize = 256;
 /// Scopes kept for each session.
 const SCOPES: usize = 3;
+/// Segments whose postings stay in memory beside the store; further ones are read from there.
+const RESIDENT: usize = 16;
 /// Texts kept at hand for cards.
 const TEXTS: usize = 4_000;
 
 /// What is kept of one session.
-#[derive(Default)]
 pub(super) struct Shelf {
     pub(super) index: Index,
-    /// Node ids by the index's numbers.
-    ids: Vec<NodeId>,
-    /// Lanes by their number.
-    lanes: Vec<String>,
+    session: SessionId,
+    /// Digests of the segments that the store holds or was given.
+    stored: Vec<Hash>,
     scopes: Vec<(Hash, Scope)>,
 }
 
@@ -52,22 +56,41 @@ impl Finder {
         self.sessions.clear();
     }
 
-    /// The session's shelf with this path indexed and its scope made, and the texts behind it.
-    pub(super) fn shelf(
-        &mut self,
-        session: SessionId,
-        path: &[PathNode],
-    ) -> Result<(&Shelf, &Scope, Library<'_>), Failure> {
-        let there = self.sessions.entry(session).or_default();
-        there.take_in(&self.store, path)?;
+    /// The session's shelf with this path indexed, its scope, and the texts and postings behind it.
+    pub(super) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<Library<'_>, Failure> {
+        let store = &self.store;
+        let there = match self.sessions.entry(session) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => place.insert(Shelf::open(store, session)?),
+        };
+        there.take_in(store, path)?;
         let place = there.scope(path);
-        let there = &*there;
-        let library = Library { store: &self.store, shelf: there, texts: RefCell::new(HashMap::new()) };
-        Ok((there, &there.scopes[place].1, library))
+        let shelf = &*there;
+        Ok(Library {
+            store,
+            shelf,
+            scope: &shelf.scopes[place].1,
+            texts: RefCell::new(HashMap::new()),
+            lists: RefCell::new(HashMap::new()),
+        })
     }
 }
 
 impl Shelf {
+    /// What the store holds of a session. What cannot be read is dropped and made again.
+    fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
+        let empty = || Self { index: Index::new(), session, stored: Vec::new(), scopes: Vec::new() };
+        let mut shelf = empty();
+        for (digest, header) in store.shelf(session)? {
+            if shelf.index.attach(&header).is_err() {
+                store.post(vec![Write::DropShelf(session)]);
+                return Ok(empty());
+            }
+            shelf.stored.push(digest);
+        }
+        Ok(shelf)
+    }
+
     /// Indexes what of a path is not yet. Paths go in from their root, so what stands before a known message is known.
     fn take_in(&mut self, store: &Store, path: &[PathNode]) -> Result<(), Failure> {
         let known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
@@ -78,37 +101,41 @@ impl Shelf {
             for node in batch {
                 self.add(node, by_id.get(&node.id));
             }
+            self.hand_over(store);
         }
         Ok(())
     }
 
     fn add(&mut self, node: &PathNode, stored: Option<&Node>) {
         let text = stored.filter(|_| node.speaks).map(|node| searchable(&node.head, &node.content)).unwrap_or_default();
-        let lane = self.lane(stored.map_or("", |node| node.head.lane.as_str()));
-        self.index.add(&Entry {
+        self.index.add(&index::Entry {
             key: node.key,
             role: node.role,
             speaker: stored.and_then(|node| node.head.name.as_deref()),
             at: Some(node.at / 1_000),
-            lane,
+            lane: lane_number(stored.map_or("", |node| node.head.lane.as_str())),
             text: &text,
         });
-        self.ids.push(node.id);
     }
 
-    /// The number of a lane; one that nothing has where it is not known.
-    pub(super) fn lane_number(&self, name: &str) -> u32 {
-        let at = self.lanes.iter().position(|known| known == name);
-        at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
-    }
-
-    /// The number of a lane, a new one where it is not known.
-    fn lane(&mut self, name: &str) -> u32 {
-        let at = self.lanes.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.lanes.push(name.to_owned());
-            self.lanes.len() - 1
-        });
-        u32::try_from(at).unwrap_or(u32::MAX)
+    /// Gives sealed segments to the store and lets go of their postings, which are read from there again.
+    fn hand_over(&mut self, store: &Store) {
+        if store.read_only() {
+            return;
+        }
+        while let Ok(segment) = u32::try_from(self.stored.len()) {
+            let Some(sealed) = self.index.sealed(segment) else { break };
+            let before = self.stored.last().copied();
+            let digest = Fields::new("shelf").maybe(before).bytes(&sealed.header).finish();
+            let (session, header, lists) = (self.session, sealed.header, sealed.lists);
+            let write = vec![Write::PutShelf { session, segment, before, digest, header, lists }];
+            if self.stored.len() < RESIDENT {
+                store.post(write);
+            } else if store.write(write).is_ok() && store.holds_segment(session, segment, digest).unwrap_or(false) {
+                self.index.forget(segment);
+            }
+            self.stored.push(digest);
+        }
     }
 
     /// The place of a path's scope among those kept.
@@ -122,6 +149,12 @@ impl Shelf {
         self.scopes.insert(0, (last, Scope::new(&self.index, &numbers)));
         0
     }
+}
+
+/// A lane as the index knows it.
+pub(super) fn lane_number(name: &str) -> u32 {
+    let [a, b, c, d, ..] = Hash::of(name.as_bytes()).0;
+    u32::from_be_bytes([a, b, c, d])
 }
 
 /// A message's words as they are indexed and as cards show them.
@@ -139,11 +172,14 @@ fn speaker(head: &NodeHead) -> Option<String> {
     head.name.clone().filter(|name| !name.trim().is_empty())
 }
 
-/// Texts of a session's messages, read when they are wanted.
+/// A session's shelf with one path's scope; texts and postings are read when they are wanted.
 pub(super) struct Library<'a> {
     store: &'a Store,
-    shelf: &'a Shelf,
+    pub(super) shelf: &'a Shelf,
+    pub(super) scope: &'a Scope,
     texts: RefCell<HashMap<Hash, Told>>,
+    /// Postings by term and segment.
+    lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
 /// What cards need to know of a message.
@@ -166,13 +202,12 @@ impl Library<'_> {
         if let Some(known) = texts.get(key) {
             return Some(take(known));
         }
-        let id = *self.shelf.ids.get(self.shelf.index.number(key)? as usize)?;
-        let node = self.store.nodes(&[id]).ok()?.pop()?;
+        let node = self.store.node_by_key(self.shelf.session, *key).ok()??;
         if texts.len() >= TEXTS {
             texts.clear();
         }
         let told = Told {
-            id,
+            id: node.head.id,
             text: searchable(&node.head, &node.content),
             name: speaker(&node.head),
             external_id: node.head.external_id,
@@ -188,6 +223,27 @@ impl Texts for Library<'_> {
 
     fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.with(key, |told| told.name.clone()).flatten().map(Cow::Owned)
+    }
+}
+
+impl Source for Library<'_> {
+    fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
+        let mut lists = self.lists.borrow_mut();
+        let fresh: Vec<Term> = terms.iter().copied().filter(|term| !lists.contains_key(term)).collect();
+        if !fresh.is_empty() {
+            lists.extend(fresh.iter().map(|term| (*term, HashMap::new())));
+            for (term, segment, bytes) in
+                self.store.postings(self.shelf.session, &fresh).map_err(|error| error.to_string())?
+            {
+                lists.entry(term).or_default().insert(segment, bytes);
+            }
+        }
+        for term in terms {
+            if let Some(bytes) = lists.get(term).and_then(|of| of.get(&segment)) {
+                found(*term, bytes);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! message, and a row for each that nearly went. What is in the window or taken out by a person is not looked at.
 //! Not for: indexes (`finder`), scores (`retrieval`) or the verdict (`context`).
 
-use super::finder::{Library, Shelf, together};
+use super::finder::{Library, lane_number, together};
 use super::gather::{Gathered, Gatherer};
 use super::path::{PathNode, PathView};
 use super::recipe::Recipe;
@@ -22,9 +22,8 @@ use crate::domain::policy::Section;
 use crate::retrieval::fill::{Card, Filled, Room, THRIFT, fill};
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
-use crate::retrieval::scope::{Filter, Scope};
+use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Ask, search};
-use crate::retrieval::segment::Nowhere;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -59,18 +58,14 @@ pub(super) struct Looked {
 }
 
 /// Looks through a path.
-pub(super) fn look(
-    shelf: &Shelf,
-    scope: &Scope,
-    library: &Library<'_>,
-    wanted: &Wanted<'_>,
-) -> Result<Looked, Failure> {
-    let lane = wanted.lane.as_deref().map(|lane| shelf.lane_number(lane));
+pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked, Failure> {
+    let (shelf, scope) = (library.shelf, library.scope);
+    let lane = wanted.lane.as_deref().map(lane_number);
     let filter = Filter { out: wanted.out.clone(), lane };
     let ask = Ask {
         index: &shelf.index,
         scope,
-        source: &Nowhere,
+        source: library,
         texts: library,
         filter: &filter,
         cosines: None,
@@ -161,8 +156,8 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
         inherits: true,
         count: &count,
     };
-    let (shelf, scope, library) = gatherer.finder.shelf(snapshot.session, path)?;
-    let looked = look(shelf, scope, &library, &wanted)?;
+    let library = gatherer.finder.shelf(snapshot.session, path)?;
+    let looked = look(&library, &wanted)?;
     let cards = Cards { snapshot, library: &library, count: &count };
     cards.put(found, &looked);
     fit(&mut found.input, snapshot, &out);

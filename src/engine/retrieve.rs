@@ -83,9 +83,9 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
         inherits: false,
         count: &count,
     };
-    let (shelf, scope, library) = gatherer.finder.shelf(place.session, path)?;
+    let library = gatherer.finder.shelf(place.session, path)?;
     let started = Instant::now();
-    let looked = found::look(shelf, scope, &library, &wanted)?;
+    let looked = found::look(&library, &wanted)?;
     let mut set = found::set(&looked, &library, &place.tokens);
     set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(Retrieved { items: items(&looked, &library), set })

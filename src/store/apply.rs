@@ -3,7 +3,7 @@
 
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
-use super::{branches, counts, journal, nodes, plans, removal, retrieval, runs, sessions, traces};
+use super::{branches, counts, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces};
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
@@ -98,6 +98,8 @@ impl<'a> Apply<'a> {
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, body } => plans::put(self, *id, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
+            Write::PutShelf { .. } => shelves::put(self, write),
+            Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),

@@ -27,6 +27,7 @@ mod salvage;
 mod schema;
 mod search;
 mod sessions;
+mod shelves;
 mod sql;
 mod traces;
 pub mod types;

@@ -5,6 +5,7 @@ use super::apply::Apply;
 use super::sql::{int, uint};
 use super::types::StoreError;
 use super::{Store, content, sessions};
+use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::message::{End, Node, NodeHead, Role};
 use rusqlite::types::FromSqlError;
@@ -54,6 +55,20 @@ impl Store {
             let mut query = conn
                 .prepare_cached(&format!("{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n"))?;
             Ok(query.query_map([session], head)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The whole node of a session with this key.
+    pub fn node_by_key(&self, session: SessionId, key: Hash) -> Result<Option<Node>, StoreError> {
+        let id: Option<NodeId> = self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT id FROM node WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
+            )?;
+            Ok(query.query_row((session, key), |row| row.get(0)).optional()?)
+        })?;
+        Ok(match id {
+            Some(id) => self.nodes(&[id])?.pop(),
+            None => None,
         })
     }
 

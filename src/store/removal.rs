@@ -96,6 +96,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     traces(apply, row, &gone)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
+    super::shelves::drop_all(apply, row)?;
     names(apply, row, &gone)?;
     operations(apply, row, &gone)?;
     apply.purge();
@@ -295,7 +296,9 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
     forget_plans(apply, row)?;
-    for table in ["retrieval_set", "plan_run", "tool_trace", "operation", "state_version", "branch", "node"] {
+    for table in
+        ["shelf", "posting", "retrieval_set", "plan_run", "tool_trace", "operation", "state_version", "branch", "node"]
+    {
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
     apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;

@@ -170,6 +170,24 @@ pub enum Write {
         /// It.
         trace: Box<ToolTrace>,
     },
+    /// A sealed segment of a session's word index. Passed over where another stands there already, or where it does not
+    /// continue the one before it.
+    PutShelf {
+        /// Where.
+        session: SessionId,
+        /// Counts up from 0.
+        segment: u32,
+        /// Digest of the segment before it; none for the first.
+        before: Option<Hash>,
+        /// Its own digest.
+        digest: Hash,
+        /// Its messages and lengths, opaque.
+        header: Vec<u8>,
+        /// Its postings by term, opaque.
+        lists: Vec<(u64, Vec<u8>)>,
+    },
+    /// Drops a session's word index: it is of another version, or damaged.
+    DropShelf(SessionId),
     /// What was looked up for a call (known ids are passed over).
     PutRetrieval {
         /// Where.

@@ -120,6 +120,12 @@ pub fn number(n: u64) -> String {
     out
 }
 
+/// Thousandths with two digits behind the point: `16.30`.
+#[must_use]
+pub fn thousandths(n: i32) -> String {
+    format!("{:.2}", f64::from(n) / 1_000.0)
+}
+
 /// Millionths of a dollar as people read them: `$0.0011`, `$1.20`.
 #[must_use]
 pub fn money(micro: u64) -> String {

@@ -287,6 +287,7 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
         }
     }
     rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
+    rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
@@ -304,6 +305,14 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
         None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
     }
     rows
+}
+
+/// A score and what it is made of.
+fn score(row: &Row) -> Option<String> {
+    let whole = row.scores.score?;
+    let parts: Vec<String> =
+        row.scores.parts.iter().map(|(name, part)| format!("{name} {}", text::thousandths(*part))).collect();
+    Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
 fn source(look: &Look<'_>, row: &Row) -> String {
