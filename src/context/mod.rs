@@ -12,6 +12,7 @@ mod blocked;
 mod explain;
 mod forms;
 mod left_out;
+pub mod policy;
 pub mod project;
 pub mod render;
 mod window;

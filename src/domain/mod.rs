@@ -5,10 +5,12 @@
 
 pub mod blocked;
 pub mod branch;
+pub mod facts;
 pub mod failure;
 pub mod hash;
 pub mod ids;
 pub mod input;
+pub mod lane;
 pub mod mark;
 pub mod message;
 pub mod mode;
@@ -25,4 +27,5 @@ pub mod state;
 pub mod tokens;
 pub mod trace;
 pub mod tree;
+pub mod tuning;
 pub mod usage;
