@@ -87,6 +87,10 @@ struct ExcludedShape<'a> {
     reason_text: String,
     remedy: Option<String>,
     needed_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    score_parts: Map<String, Value>,
     source: SourceShape<'a>,
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,8 +159,8 @@ fn included(position: usize, row: &Row) -> IncludedShape<'_> {
         reason: row.reason.name(),
         reason_text: row.reason.sentence(),
         pin: row.pin.map(pin),
-        score: None,
-        score_parts: Map::new(),
+        score: row.score.map(thousandths),
+        score_parts: parts(row),
         source: (&row.source).into(),
         title: &row.title,
     }
@@ -175,10 +179,20 @@ fn excluded(row: &Row) -> ExcludedShape<'_> {
         reason_text: row.reason.sentence(),
         remedy,
         needed_tokens,
+        score: row.score.map(thousandths),
+        score_parts: parts(row),
         source: (&row.source).into(),
         title: &row.title,
         turns: (row.kind == crate::domain::plan::RowKind::Range).then_some(row.turns),
     }
+}
+
+fn thousandths(score: i32) -> f64 {
+    f64::from(score) / 1_000.0
+}
+
+fn parts(row: &Row) -> Map<String, Value> {
+    row.score_parts.iter().map(|(name, part)| (name.clone(), thousandths(*part).into())).collect()
 }
 
 fn warning(warning: &Warning) -> Value {

@@ -136,6 +136,8 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
         items: Vec::new(),
         turns: 0,
         text: None,
+        score: None,
+        score_parts: Vec::new(),
     }
 }
 

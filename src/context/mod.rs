@@ -9,6 +9,7 @@
 mod admit;
 pub mod audit;
 mod blocked;
+mod choose;
 mod explain;
 mod forms;
 mod left_out;

@@ -200,6 +200,12 @@ pub struct Row {
     /// For texts and cards: hash of the text as it is sent.
     #[serde(default)]
     pub text: Option<Hash>,
+    /// The score by which it was chosen, in thousandths; none where nothing was scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<i32>,
+    /// The parts of the score, in thousandths; they may add up to more than the score that is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub score_parts: Vec<(String, i32)>,
 }
 
 impl Row {

@@ -69,6 +69,28 @@ pub enum Reason {
     ModeOff,
     /// Out: bigger than the whole budget.
     TooLarge,
+    /// Out: of another lane.
+    OtherLane,
+    /// Out: beyond the newest messages of its lane.
+    LaneCount {
+        /// How many those are.
+        messages: u32,
+    },
+    /// Out: others are more relevant, up to the window's target.
+    SoftTarget {
+        /// The target in tokens.
+        tokens: u32,
+    },
+    /// Out: the working level is full of turns that score higher.
+    LevelFull {
+        /// Its tokens.
+        budget: u32,
+    },
+    /// Out: the levels together were too full, and it scored lowest of what was old enough.
+    LevelsOver {
+        /// The percentage above which they are emptied.
+        percent: u32,
+    },
 }
 
 impl Reason {
@@ -102,6 +124,13 @@ impl Reason {
             Self::Duplicate => "Already in the request in another row.".into(),
             Self::ModeOff => "The context mode is Off.".into(),
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
+            Self::OtherLane => "It belongs to another lane.".into(),
+            Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
+            Self::SoftTarget { tokens } => format!("Less relevant than what fills the window's {tokens} tokens."),
+            Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
+            Self::LevelsOver { percent } => {
+                format!("The levels were more than {percent} % full, and it scores lowest of what is old enough to leave.")
+            }
         }
     }
 
@@ -134,6 +163,11 @@ impl Reason {
             Self::Duplicate => "duplicate",
             Self::ModeOff => "mode_off",
             Self::TooLarge => "too_large",
+            Self::OtherLane => "other_lane",
+            Self::LaneCount { .. } => "lane_count",
+            Self::SoftTarget { .. } => "soft_target",
+            Self::LevelFull { .. } => "level_full",
+            Self::LevelsOver { .. } => "levels_over",
         }
     }
 }

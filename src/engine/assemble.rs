@@ -6,6 +6,7 @@ use super::setup::wire_digest;
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::project::{self, Standing};
 use crate::context::render::tools_json;
+use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
@@ -37,9 +38,10 @@ impl<'a> Work<'a> {
 
     /// Puts everything together.
     pub(super) fn assemble(mut self) -> Result<Gathered, Failure> {
-        let turns: Vec<TurnInput> =
+        let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
-        let (open, labelled) = self.open()?;
+        let (mut open, labelled) = self.open()?;
+        super::facts::freeze(self.gatherer, self.snapshot, &mut turns, &mut open)?;
         let blocks = self.blocks()?;
         let sleepers = self.sleepers();
         Ok(self.finish(turns, open, labelled, blocks, sleepers))
@@ -134,6 +136,7 @@ impl<'a> Work<'a> {
             source: self.source(turn.number, first),
             messages,
             card,
+            facts: TurnFacts::default(),
         })
     }
 
@@ -395,7 +398,8 @@ impl<'a> Work<'a> {
     fn basis(&self, blocks: &[Block], turns: &[TurnInput], sleepers: &[Sleeper]) -> Basis {
         let snapshot = self.snapshot;
         let draft = match &snapshot.draft {
-            Some((_, content)) => content.hash(),
+            Some((_, content)) if snapshot.lane.is_empty() => content.hash(),
+            Some((_, content)) => Fields::new("in lane").hash(content.hash()).text(&snapshot.lane).finish(),
             None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
         };
         let mut marks = snapshot.marks.clone();

@@ -65,11 +65,12 @@ pub(super) struct Gatherer {
     memory: HashMap<(Hash, Encoding, bool), Counted>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
+    pub(super) facts: super::facts::Memory,
 }
 
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
-        Self { store, counter, prompts, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0 }
+        Self { store, counter, prompts, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0, facts: super::facts::Memory::default() }
     }
 
     /// Forgets everything that was remembered of messages (some were removed).
@@ -77,6 +78,7 @@ impl Gatherer {
         self.memory.clear();
         self.contents.clear();
         self.content_bytes = 0;
+        self.facts.forget();
     }
 
     /// Gathers.

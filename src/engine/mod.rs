@@ -10,6 +10,7 @@ mod assemble;
 mod commit;
 mod core;
 mod dispatch;
+mod facts;
 mod flow;
 mod forking;
 mod gather;

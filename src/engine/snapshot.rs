@@ -7,6 +7,7 @@ use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::Gap;
+use crate::domain::lane::Lane;
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::tree::{self, Slot, Turn};
@@ -43,6 +44,8 @@ pub(super) struct Snapshot {
     pub(super) reply: Option<NodeHead>,
     /// Key of the node that the open turn stands after.
     pub(super) head: Option<Hash>,
+    /// The lane of the open turn.
+    pub(super) lane: String,
 }
 
 /// What is asked.
@@ -91,9 +94,25 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .map(|slot| tree.head(slot).clone())
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
+        lane: lane_of(session, branch, tip, question),
         branch: branch.clone(),
         rules,
     }
+}
+
+/// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
+pub(super) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
+    let tree = &session.tree;
+    let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
+    if question.text.is_none() {
+        return stands;
+    }
+    let here = Lane::read(&stands);
+    let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
+    let replied = question.reply.and_then(|key| tree.by_key(key));
+    let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(slot).key));
+    let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
+    if lane == here { stands } else { lane.text() }
 }
 
 fn number(position: usize, preamble: usize) -> u32 {

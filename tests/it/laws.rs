@@ -4,6 +4,7 @@
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
 use pleach::context::{audit, plan, render};
+use pleach::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
 use pleach::domain::hash::Hash;
 use pleach::domain::input::{Bar, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
@@ -13,6 +14,7 @@ use pleach::domain::model::Dialect;
 use pleach::domain::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::domain::tuning::{Adaptive, Choose, Lanes, Levels};
 use pleach::llm::tokens::Tokenizers;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -142,15 +144,42 @@ fn dialect() -> impl Strategy<Value = Dialect> {
 }
 
 fn policy() -> impl Strategy<Value = PolicySpec> {
-    (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600).prop_map(|(anchored, shorten, refill_percent, cap)| {
-        PolicySpec {
+    let chosen = prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
+    let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
+    (numbers, chosen, 500_u32..3_000, 1_u32..12, any::<bool>()).prop_map(
+        |((anchored, shorten, refill_percent, cap), choose, size, messages, eager)| PolicySpec {
             name: if anchored { "layered" } else { "window" }.into(),
             anchored,
-            shorten_tools: shorten && anchored,
+            shorten_tools: shorten && (anchored || choose != Choose::Recent),
             refill_percent,
             leased_cap_tokens: cap,
+            choose,
+            lanes: Lanes { messages, ..Lanes::default() },
+            adaptive: Adaptive { base: size, messages: messages * 3, ..Adaptive::default() },
+            levels: Levels {
+                total: size,
+                permanent: size / 8,
+                session: size / 4,
+                working: size / 2,
+                eager,
+                ..Levels::default()
+            },
             ..PolicySpec::default()
-        }
+        },
+    )
+}
+
+fn facts() -> impl Strategy<Value = TurnFacts> {
+    let flags = prop::sample::subsequence(vec![Flag::Error, Flag::Code, Flag::Question, Flag::Long], 0..4);
+    let known = (prop::sample::select(vec!["", "a"]), 0_u64..2_000, flags, -300_i32..1_000, 0_u8..101);
+    (known, 0_u32..4, 0_u32..4).prop_map(|((lane, age, flags, similarity, priority), later, more)| TurnFacts {
+        lane: lane.into(),
+        age,
+        task: Task::Debugging,
+        messages: vec![MessageFacts { role: Role::User, age, flags }],
+        mentions: (later, later + more),
+        similarity: Some(similarity),
+        priority,
     })
 }
 
@@ -183,8 +212,9 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::collection::vec((kind(), 5_u32..500), 0..3),
         prop::option::of((0_usize..4, 2_u32..50)),
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
+        (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
     );
-    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor))| {
+    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known))| {
         let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
         let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
         let mut talk = Talk {
@@ -201,6 +231,8 @@ fn talk() -> impl Strategy<Value = Talk> {
             budget,
             dialect,
             tools,
+            facts: known.0,
+            lane: known.1.into(),
             ..Talk::default()
         };
         if talk.preamble {

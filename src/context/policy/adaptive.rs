@@ -1,5 +1,5 @@
-//! The size of the window that follows the conversation (S002-52 to 61): complexity, task, bounds, steps, and the
-//! sentence that announces a change.
+//! The size of the window that follows the conversation (S002-52 to 61): complexity, task, bounds and steps. A change is
+//! announced by a warning of the plan.
 //! Not for: what fills the window (`relevance`); the target is soft and never above the hard budget.
 
 use crate::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
@@ -91,16 +91,10 @@ pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> Size {
     size
 }
 
-/// The sentence that announces a size (S002-61), with its parts.
-#[must_use]
-pub fn sentence(target: u32, complexity: Milli, task: Task, times: Milli, limited: bool) -> String {
-    let limit = if limited { ", one step at a time" } else { "" };
-    format!("Adjusted context window to {target} tokens (complexity: {complexity}, {} × {times}{limit}).", task.name())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::plan::Warning;
     use proptest::prelude::*;
 
     fn found(found: u32, most: u32) -> Complexity {
@@ -176,8 +170,15 @@ mod tests {
 
     #[test]
     fn the_sentence_names_its_parts() {
+        let said = Warning::WindowAdjusted {
+            tokens: 10_000,
+            complexity: found(6, 10).shown(),
+            task: Task::Debugging,
+            times: Milli(2_000),
+            limited: true,
+        };
         assert_eq!(
-            sentence(10_000, Milli(600), Task::Debugging, Milli(2_000), true),
+            said.sentence(),
             "Adjusted context window to 10000 tokens (complexity: 0.6, debugging × 2.0, one step at a time)."
         );
     }

@@ -253,10 +253,12 @@ impl State<'_> {
         let turn = &self.turns[at];
         let form = self.forms[at].ok()?;
         let costs = &turn.costs;
-        let cost = match form {
-            Form::Elided => costs.elided,
-            Form::Full if !own => costs.full,
-            _ => costs.cut.min(costs.full),
+        let cost = if form == Form::Elided {
+            costs.elided
+        } else if form == Form::Full && !own {
+            costs.full
+        } else {
+            costs.cut.min(costs.full)
         };
         let newest = own && at + 1 == self.turns.len();
         let then = match stage {
@@ -382,7 +384,7 @@ mod tests {
     fn calls_become_a_line_before_words_leave() {
         let costs = Costs { full: 5_000, cut: 4_000, elided: 1_000 };
         let old = LevelTurn { costs, age: 900, score: 0, priority: 50 };
-        let turns = [old, LevelTurn { score: 5, ..old }, LevelTurn { age: 10, ..old }];
+        let turns = [old, LevelTurn { score: 5, ..old }, LevelTurn { age: 10, score: 9, ..old }];
         let decision = decide(&turns, Fixed::default(), 16_000, &spec());
         assert_eq!(decision.turns[..2], [Ok(Form::Elided), Ok(Form::Elided)]);
         assert!(decision.cannot.is_none());

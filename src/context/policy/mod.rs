@@ -6,6 +6,7 @@ pub mod adaptive;
 pub mod conversation;
 pub mod lanes;
 pub mod levels;
+pub mod mentions;
 pub mod relevance;
 
 /// A score with its parts, all in thousandths.

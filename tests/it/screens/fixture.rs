@@ -184,6 +184,8 @@ pub(crate) fn row(atom: &[u8], section: Section, tokens: u32, title: &str, reaso
         pin: None,
         items: Vec::new(),
         turns: 1,
+        score: None,
+        score_parts: Vec::new(),
     }
 }
 
@@ -211,6 +213,8 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         pin: None,
         items: nodes.iter().map(item).collect(),
         turns: 1,
+        score: None,
+        score_parts: Vec::new(),
     }
 }
 
