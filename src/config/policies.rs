@@ -92,11 +92,7 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
         (adaptive.step > none, &["adaptive", "step"], "must be above 0"),
         (adaptive.items > 0, &["adaptive", "items"], "must be 1 or more"),
         (adaptive.full_marks > 0, &["adaptive", "full_marks"], "must be 1 or more"),
-        (
-            (none..=Milli::ONE).contains(&adaptive.recent_share),
-            &["adaptive", "recent_share"],
-            "must be from 0 to 1",
-        ),
+        ((none..=Milli::ONE).contains(&adaptive.recent_share), &["adaptive", "recent_share"], "must be from 0 to 1"),
         (tasks.iter().all(|times| *times > none), &["adaptive", "tasks"], "all of them must be above 0"),
         (levels.total > 0, &["levels", "total"], "must be 1 or more"),
         (
@@ -145,7 +141,9 @@ mod tests {
         let files: BTreeMap<&str, toml::Table> =
             BUILT_IN.iter().map(|(name, text)| (*name, toml::from_str(text).unwrap())).collect();
         let known = toml::Table::try_from(PolicySpec::default()).unwrap();
-        for (file, part) in [("lanes", "lanes"), ("adaptive", "relevance"), ("adaptive", "adaptive"), ("levels", "levels")] {
+        for (file, part) in
+            [("lanes", "lanes"), ("adaptive", "relevance"), ("adaptive", "adaptive"), ("levels", "levels")]
+        {
             let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
         }

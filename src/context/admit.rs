@@ -10,6 +10,7 @@ use crate::domain::mark::MarkKind;
 use crate::domain::message::Role;
 use crate::domain::plan::{Blocked, Form, Reason};
 use crate::domain::policy::{Layout, Section};
+use crate::domain::tuning::Choose;
 
 /// Results of the open turn: the newest so many keep more characters than the older ones (DEFINITIONS 1).
 const OPEN_NEWEST: usize = 5;
@@ -50,6 +51,8 @@ pub(super) struct Admitted<'a> {
     /// An upper bound of the request's tokens, never above the room.
     total: u32,
     costs: Sums,
+    /// Costs without the policy's choice, by which a call is blocked; none where the policy chooses nothing.
+    loose: Option<Sums>,
 }
 
 /// Something that might come in, with its tokens.
@@ -107,7 +110,7 @@ impl Admitted<'_> {
         let then = if fits && !now.refilled {
             now
         } else {
-            let least = window::least(self.input, &with);
+            let least = self.least(coming, &with);
             if least > room {
                 return Price { pushes: (least - room, 0), lands: false };
             }
@@ -119,6 +122,14 @@ impl Admitted<'_> {
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
         let lands = coming.tokens(then.start) > 0;
         Price { pushes: (tokens, turns), lands }
+    }
+
+    /// The cheapest request with something more.
+    fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
+        let Some(costs) = &self.loose else { return window::least(self.input, with) };
+        let counted = coming.turn.is_some_and(|turn| self.choice.withholds(turn));
+        let coming = Coming { inside: if counted { 0 } else { coming.inside }, ..coming };
+        window::least(self.input, &With { costs, coming })
     }
 
     /// How each message of a closed turn in the window is sent.
@@ -214,19 +225,24 @@ pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     let (_, asked) = open_forms(input, &marks, u32::MAX);
     let choice = choose::choose(input, &marks, around.saturating_add(asked), asked);
     let mut costs = Sums::new(input, &marks, &choice);
-    let beside = around.saturating_add(window::least(input, &costs));
+    let chooses = input.policy.choose != Choose::Recent;
+    let mut loose = chooses.then(|| Sums::new(input, &marks, &Choice::all(input, &marks)));
+    let beside = around.saturating_add(window::least(input, loose.as_ref().unwrap_or(&costs)));
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
     let needed = beside.saturating_add(open_cost);
     if needed > room {
         return Err(super::blocked::blocked(input, &marks, needed, &open));
     }
     costs.fixed = around.saturating_add(open_cost);
+    if let Some(loose) = &mut loose {
+        loose.fixed = costs.fixed;
+    }
     let window = window::choose(input, &costs, room);
     let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
     let leases = input.blocks.iter().map(|block| leased(block).then(|| lease.place(block.tokens, 0))).collect();
     let places = places(input, &marks, &choice, window, &mut lease);
-    Ok(Admitted { input, window, choice, places, leases, open, total: lease.total, costs, marks })
+    Ok(Admitted { input, window, choice, places, leases, open, total: lease.total, costs, loose, marks })
 }
 
 /// A text that goes only while its lease, the leases' cap and the room allow.
@@ -297,13 +313,7 @@ impl Leases {
 }
 
 /// Turn by turn, newest leases first while the room and their cap last.
-fn places(
-    input: &PlanInput,
-    marks: &Marks<'_>,
-    choice: &Choice,
-    window: Window,
-    leases: &mut Leases,
-) -> Vec<Place> {
+fn places(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, window: Window, leases: &mut Leases) -> Vec<Place> {
     let mut places = vec![Place::Outside; input.turns.len()];
     for (index, turn) in input.turns.iter().enumerate().rev() {
         places[index] = match marks.turn(turn).map(|mark| mark.kind) {

@@ -19,6 +19,8 @@ use std::collections::HashMap;
 pub(super) struct Choice {
     /// Why it keeps a turn out.
     reasons: Vec<Option<Reason>>,
+    /// Why it takes a turn.
+    takes: Vec<Reason>,
     /// The best form that it allows a turn.
     forms: Vec<Form>,
     /// A person's mark keeps the turn in.
@@ -39,6 +41,11 @@ impl Choice {
         self.reasons[turn].as_ref()
     }
 
+    /// Why a turn without a mark is in the window.
+    pub(super) fn takes(&self, turn: usize) -> Reason {
+        self.takes[turn].clone()
+    }
+
     /// A form, or the lower one that the policy allows this turn.
     pub(super) fn form(&self, turn: usize, wanted: Form) -> Form {
         if self.held[turn] { wanted } else { lower(wanted, self.forms[turn]) }
@@ -55,23 +62,31 @@ fn lower(a: Form, b: Form) -> Form {
     if rung(b) > rung(a) { b } else { a }
 }
 
+impl Choice {
+    /// Everything, as it is: the ground on which a call is blocked or not, whatever the policy would choose.
+    pub(super) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
+        let turns = input.turns.len();
+        let holds = |turn: &TurnInput| {
+            marks.turn(turn).is_some_and(|mark| match mark.kind {
+                MarkKind::Sticky | MarkKind::IncludeOnce => true,
+                MarkKind::Leased { turns } => turns > 0,
+                MarkKind::Exclude | MarkKind::ExcludeOnce => false,
+            })
+        };
+        Self {
+            reasons: vec![None; turns],
+            takes: vec![Reason::Recent; turns],
+            forms: vec![Form::Full; turns],
+            held: input.turns.iter().map(holds).collect(),
+            scores: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Chooses. `taken` is what stands beside the closed turns: blocks, tools, framing, the open turn.
 pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32) -> Choice {
-    let turns = input.turns.len();
-    let holds = |turn: &TurnInput| {
-        marks.turn(turn).is_some_and(|mark| match mark.kind {
-            MarkKind::Sticky | MarkKind::IncludeOnce => true,
-            MarkKind::Leased { turns } => turns > 0,
-            MarkKind::Exclude | MarkKind::ExcludeOnce => false,
-        })
-    };
-    let mut choice = Choice {
-        reasons: vec![None; turns],
-        forms: vec![Form::Full; turns],
-        held: input.turns.iter().map(holds).collect(),
-        scores: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut choice = Choice::all(input, marks);
     match input.policy.choose {
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
@@ -95,12 +110,8 @@ fn by_lane(input: &PlanInput, choice: &mut Choice) {
     }
     let messages = input.policy.lanes.messages;
     for index in at.into_iter().take(lanes::recent(&own, messages)) {
-        choice.reasons[index] = Some(Reason::LaneCount { messages }).filter(|_| own_messages(input, index));
+        choice.reasons[index] = Some(Reason::LaneCount { messages }).filter(|_| sent(&input.turns[index]) > 0);
     }
-}
-
-fn own_messages(input: &PlanInput, index: usize) -> bool {
-    sent(&input.turns[index]) > 0
 }
 
 /// Messages that a turn sends.
@@ -129,9 +140,13 @@ fn by_relevance(input: &PlanInput, taken: u32, choice: &mut Choice) {
         .zip(&choice.scores[floor..])
         .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
         .collect();
-    for (at, form) in relevance::fill(&candidates, room).into_iter().enumerate() {
-        match form {
-            Some(form) => choice.forms[floor + at] = form,
+    for (at, taken) in relevance::fill(&candidates, room).into_iter().enumerate() {
+        match taken {
+            Some(taken) => {
+                choice.forms[floor + at] = taken.form;
+                choice.takes[floor + at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
+            }
+            None if sent(&input.turns[floor + at]) == 0 => {}
             None => choice.reasons[floor + at] = Some(Reason::SoftTarget { tokens: target }),
         }
     }
@@ -167,6 +182,7 @@ fn by_levels(input: &PlanInput, taken: u32, open: u32, choice: &mut Choice) {
         let reason = match verdict {
             Ok(form) => {
                 choice.forms[floor + at] = form;
+                choice.takes[floor + at] = Reason::WorkingLevel;
                 continue;
             }
             Err(Left::Full { budget }) => Reason::LevelFull { budget },

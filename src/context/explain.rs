@@ -167,7 +167,9 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
                 Some(MarkKind::Sticky) => Reason::Sticky,
                 Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns },
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
-                Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => Reason::Recent,
+                Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
+                    admitted.choice.takes(index)
+                }
             };
             let row = turn_row(turn, &admitted.forms(index), Section::Recent, reason, mark);
             (!row.items.is_empty()).then_some(row)

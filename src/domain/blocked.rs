@@ -84,7 +84,9 @@ impl Warning {
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
                 let limit = if *limited { ", one step at a time" } else { "" };
                 let task = task.name();
-                format!("Adjusted context window to {tokens} tokens (complexity: {complexity}, {task} × {times}{limit}).")
+                format!(
+                    "Adjusted context window to {tokens} tokens (complexity: {complexity}, {task} × {times}{limit})."
+                )
             }
             Self::LevelsCannotFit { over, percent } => format!(
                 "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to leave."

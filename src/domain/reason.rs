@@ -26,6 +26,12 @@ pub enum Reason {
     },
     /// In: within the window.
     Recent,
+    /// In: older, and relevant enough.
+    Relevant,
+    /// In: in the working level.
+    WorkingLevel,
+    /// In: the message answers a question that waited for it.
+    Pending,
     /// In: the person asked for it for this call.
     IncludedOnce,
     /// In: replied to.
@@ -106,6 +112,9 @@ impl Reason {
             Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
             Self::Leased { left } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
             Self::Recent => "Recent: inside the window.".into(),
+            Self::Relevant => "Older, and relevant enough to stay.".into(),
+            Self::WorkingLevel => "In the working level.".into(),
+            Self::Pending => "Your message answers this question, which waited for it.".into(),
             Self::IncludedOnce => "You included it for this call.".into(),
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
@@ -126,10 +135,14 @@ impl Reason {
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
             Self::OtherLane => "It belongs to another lane.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
-            Self::SoftTarget { tokens } => format!("Less relevant than what fills the window's {tokens} tokens."),
+            Self::SoftTarget { tokens } => {
+                format!("No room in the window's {tokens} tokens; what is newer or more relevant comes first.")
+            }
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
             Self::LevelsOver { percent } => {
-                format!("The levels were more than {percent} % full, and it scores lowest of what is old enough to leave.")
+                format!(
+                    "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
+                )
             }
         }
     }
@@ -146,6 +159,9 @@ impl Reason {
             Self::Sticky => "sticky",
             Self::Leased { .. } => "leased",
             Self::Recent => "recent",
+            Self::Relevant => "relevant",
+            Self::WorkingLevel => "working_level",
+            Self::Pending => "pending",
             Self::IncludedOnce => "included_once",
             Self::Replied => "replied",
             Self::GoOn => "go_on",

@@ -16,6 +16,7 @@ use crate::domain::plan::{Basis, Form, Reason, RowKind, Source, Warning};
 use crate::domain::policy::{Section, StateBlock};
 use crate::domain::safe::Safe;
 use crate::domain::tokens::{Certainty, Encoding};
+use crate::domain::tuning::Choose;
 use std::sync::Arc;
 
 /// Bytes of a state block that are sent; longer ones are cut at a line.
@@ -244,6 +245,7 @@ impl<'a> Work<'a> {
         let mut blocks = self.own_texts();
         blocks.extend(self.notes());
         blocks.extend(self.quote()?);
+        blocks.extend(self.pending()?);
         if self.snapshot.go_on {
             let text = project::joinable(self.gatherer.prompts.go_on.trim());
             blocks.push(self.block(Section::UserMessage, RowKind::Text, text, "go on", Reason::GoOn));
@@ -258,6 +260,9 @@ impl<'a> Work<'a> {
         let mut guidelines = prompts.guidelines.trim().to_owned();
         if asks_state {
             guidelines = format!("{guidelines}\n\n{}", prompts.state_request.trim());
+            if rules.policy.choose == Choose::Lane {
+                guidelines = format!("{guidelines}\n\n{}", super::pending::REQUEST);
+            }
         }
         let personality = rules.personality.clone();
         let plain = [
@@ -320,6 +325,21 @@ impl<'a> Work<'a> {
         let mut block = self.block(Section::QuotedReply, RowKind::Quote, text, &head.preview, Reason::Replied);
         block.source = self.source(0, Some(&head));
         Ok(Some(block))
+    }
+
+    /// The question that the message answers, as a labelled text before it.
+    fn pending(&mut self) -> Result<Option<Block>, Failure> {
+        let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
+            (Some((_, content)), _) => Some(Arc::new(content.clone())),
+            (None, Some(head)) => self.gatherer.content(head.key, Some(head.id))?,
+            (None, None) => None,
+        };
+        let answered = content.and_then(|content| super::pending::answered(self.snapshot, &content.words()));
+        Ok(answered.map(|pending| {
+            let text = project::fenced("The user's message answers this question, which you asked", &pending.question);
+            let title = format!("pending {}: {}", pending.slot.name(), pending.question);
+            self.block(Section::QuotedReply, RowKind::Quote, text, &title, Reason::Pending)
+        }))
     }
 
     fn sleepers(&self) -> Vec<Sleeper> {

@@ -70,7 +70,15 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
-        Self { store, counter, prompts, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0, facts: super::facts::Memory::default() }
+        Self {
+            store,
+            counter,
+            prompts,
+            memory: HashMap::new(),
+            contents: HashMap::new(),
+            content_bytes: 0,
+            facts: super::facts::Memory::default(),
+        }
     }
 
     /// Forgets everything that was remembered of messages (some were removed).

@@ -17,6 +17,7 @@ mod gather;
 mod library;
 mod live;
 mod lookup;
+mod pending;
 mod planner;
 mod queries;
 mod recover;

@@ -144,7 +144,8 @@ fn dialect() -> impl Strategy<Value = Dialect> {
 }
 
 fn policy() -> impl Strategy<Value = PolicySpec> {
-    let chosen = prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
+    let chosen =
+        prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
     let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
     (numbers, chosen, 500_u32..3_000, 1_u32..12, any::<bool>()).prop_map(
         |((anchored, shorten, refill_percent, cap), choose, size, messages, eager)| PolicySpec {
@@ -214,55 +215,57 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
         (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
     );
-    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known))| {
-        let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
-        let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
-        let mut talk = Talk {
-            turns,
-            preamble,
-            open,
-            own,
-            sleepers,
-            gap,
-            policy,
-            window_turns,
-            mode,
-            layout,
-            budget,
-            dialect,
-            tools,
-            facts: known.0,
-            lane: known.1.into(),
-            ..Talk::default()
-        };
-        if talk.preamble {
-            talk.turns[0].remove(0);
-            if talk.turns[0].is_empty() {
-                talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+    (said, settings(), more).prop_map(
+        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known))| {
+            let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
+            let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
+            let mut talk = Talk {
+                turns,
+                preamble,
+                open,
+                own,
+                sleepers,
+                gap,
+                policy,
+                window_turns,
+                mode,
+                layout,
+                budget,
+                dialect,
+                tools,
+                facts: known.0,
+                lane: known.1.into(),
+                ..Talk::default()
+            };
+            if talk.preamble {
+                talk.turns[0].remove(0);
+                if talk.turns[0].is_empty() {
+                    talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+                }
             }
-        }
-        tag(&mut talk);
-        let exists = |on: &On| match on {
-            On::Turn(turn) => *turn < talk.turns.len(),
-            On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-            On::Episode(turn, at) => {
-                talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-            }
-            On::Open(at) => *at < talk.open.len(),
-            On::Note(_) => true,
-        };
-        talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
-        talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
-            pleach::domain::plan::Anchor {
-                start: talk.key(start, 0),
-                shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
-                form: [Form::Full, Form::Cut(300), Form::Elided][form],
-                budget: talk.budget,
-                policy: talk.policy.name.clone(),
-            }
-        });
-        talk
-    })
+            tag(&mut talk);
+            let exists = |on: &On| match on {
+                On::Turn(turn) => *turn < talk.turns.len(),
+                On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+                On::Episode(turn, at) => {
+                    talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+                }
+                On::Open(at) => *at < talk.open.len(),
+                On::Note(_) => true,
+            };
+            talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
+            talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
+                pleach::domain::plan::Anchor {
+                    start: talk.key(start, 0),
+                    shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
+                    form: [Form::Full, Form::Cut(300), Form::Elided][form],
+                    budget: talk.budget,
+                    policy: talk.policy.name.clone(),
+                }
+            });
+            talk
+        },
+    )
 }
 
 /// Gives each message a word of its own, so that it can be looked for in a request.

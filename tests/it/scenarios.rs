@@ -311,7 +311,8 @@ fn line(row: &Row) -> String {
         let _ = write!(line, " [{}]", forms.join(", "));
     }
     if let Some(score) = row.score {
-        let parts: Vec<String> = row.score_parts.iter().map(|(name, part)| format!("{name} {}", Milli(*part))).collect();
+        let parts: Vec<String> =
+            row.score_parts.iter().map(|(name, part)| format!("{name} {}", Milli(*part))).collect();
         let _ = write!(line, " {{{} = {}}}", Milli(score), parts.join(" + "));
     }
     if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {

@@ -34,7 +34,11 @@ const SIGNS: &[Signs] = &[
         strong: &["tradeoff", "tradeoffs", "trade-off", "trade-offs"],
         weak: &["analyze", "analyse", "compare", "evaluate", "design", "strategy", "pros", "cons", "implications"],
     },
-    Signs { task: Task::Research, strong: &["research", "study"], weak: &["find", "search", "learn", "explain", "sources"] },
+    Signs {
+        task: Task::Research,
+        strong: &["research", "study"],
+        weak: &["find", "search", "learn", "explain", "sources"],
+    },
 ];
 
 /// The words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
@@ -87,7 +91,8 @@ pub fn asks(text: &str) -> bool {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         }
-        !fenced && line.split_whitespace().any(|word| word.trim_end_matches(['"', '\'', ')', '*', '!', '”']).ends_with('?'))
+        !fenced
+            && line.split_whitespace().any(|word| word.trim_end_matches(['"', '\'', ')', '*', '!', '”']).ends_with('?'))
     })
 }
 

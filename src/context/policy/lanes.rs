@@ -181,7 +181,12 @@ pub enum Focus<K> {
 /// else the newest answer in its lane. The seed put pending last, where it was never reached (B24, C18). Also says whether
 /// the pending question stays open: a message that does not match it clears it and keeps the focus that it would have had.
 #[must_use]
-pub fn focus<K>(reply: Option<K>, pending: Option<(&Pending, u64)>, latest: Option<K>, message: &str) -> (Focus<K>, bool) {
+pub fn focus<K>(
+    reply: Option<K>,
+    pending: Option<(&Pending, u64)>,
+    latest: Option<K>,
+    message: &str,
+) -> (Focus<K>, bool) {
     let live = pending.filter(|(_, age)| *age <= EXPIRES);
     if let Some(key) = reply {
         return (Focus::Reply(key), live.is_some());
@@ -300,9 +305,17 @@ mod tests {
         let question = Pending { slot: Slot::YesNo, question: "Push?".into() };
         let waiting = |age| Some((&question, age));
         assert_eq!(focus(None, waiting(60), Some(7), "yes"), (Focus::Pending, false));
-        assert_eq!(focus(Some(3), waiting(60), Some(7), "yes"), (Focus::Reply(3), true), "a reply is about its message");
+        assert_eq!(
+            focus(Some(3), waiting(60), Some(7), "yes"),
+            (Focus::Reply(3), true),
+            "a reply is about its message"
+        );
         assert_eq!(focus(None, waiting(EXPIRES + 1), Some(7), "yes"), (Focus::Latest(7), false), "expired");
-        assert_eq!(focus(None, waiting(60), Some(7), "Write a poem"), (Focus::Latest(7), false), "cleared, focus untouched");
+        assert_eq!(
+            focus(None, waiting(60), Some(7), "Write a poem"),
+            (Focus::Latest(7), false),
+            "cleared, focus untouched"
+        );
         assert_eq!(focus::<u8>(None, None, None, "hi"), (Focus::None, false));
     }
 }

@@ -207,7 +207,8 @@ struct State<'a> {
 impl State<'_> {
     /// Tokens of words.
     fn working(&self, fixed: Fixed) -> u32 {
-        let words = self.each(|costs, form| if form == Form::Elided { costs.elided } else { costs.cut.min(costs.full) });
+        let words =
+            self.each(|costs, form| if form == Form::Elided { costs.elided } else { costs.cut.min(costs.full) });
         fixed.working.saturating_add(words)
     }
 
@@ -293,7 +294,10 @@ mod tests {
 
     #[test]
     fn references_of_nothing_are_none() {
-        assert_eq!([(0, 0), (0, 4), (1, 4), (2, 3), (4, 4)].map(|(later, all)| references(later, all)), [0, 0, 250, 667, 1_000]);
+        assert_eq!(
+            [(0, 0), (0, 4), (1, 4), (2, 3), (4, 4)].map(|(later, all)| references(later, all)),
+            [0, 0, 250, 667, 1_000]
+        );
     }
 
     #[test]
@@ -360,7 +364,14 @@ mod tests {
         assert_eq!(out(&decide(&turns, Fixed::default(), 16_000, &spec())), [0, 2]);
         let left = empty(
             [(0, 50), (1, 10), (2, 50)]
-                .map(|(index, priority)| Leaver { stage: Stage::Summarise, index, frees: 1, score: 7, priority, age: 900 })
+                .map(|(index, priority)| Leaver {
+                    stage: Stage::Summarise,
+                    index,
+                    frees: 1,
+                    score: 7,
+                    priority,
+                    age: 900,
+                })
                 .to_vec(),
             3,
             &spec(),

@@ -60,11 +60,8 @@ pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) 
         Role::System => spec.from_system,
     };
     let flags = facts.flags.iter().map(weight).fold(0_i32, i32::saturating_add);
-    let mut parts = vec![
-        ("recency", spec.recency.of(recency(facts.age, spec))),
-        ("flags", flags),
-        ("source", source.0),
-    ];
+    let mut parts =
+        vec![("recency", spec.recency.of(recency(facts.age, spec))), ("flags", flags), ("source", source.0)];
     parts.extend(similarity.map(|likeness| ("similarity", spec.similarity.of(likeness))));
     Score::of(parts)
 }
@@ -106,19 +103,28 @@ pub struct Room {
     pub shorten: bool,
 }
 
+/// A turn that is in the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// In which form.
+    pub form: Form,
+    /// Its relevance brought it, not its age.
+    pub relevant: bool,
+}
+
 /// Which turns are in the window, and in which form; `turns` are oldest first. The newest turn comes before all others;
 /// then the newest while they fit into the recent part; then the others by score, the newer of equals first. What does
 /// not fit is skipped, and what is smaller still comes.
 #[must_use]
-pub fn fill(turns: &[Candidate], room: Room) -> Vec<Option<Form>> {
+pub fn fill(turns: &[Candidate], room: Room) -> Vec<Option<Taken>> {
     let mut taken = vec![None; turns.len()];
     let (mut tokens, mut messages) = (0_u32, 0_u32);
-    let mut take = |at: usize, most: u32, taken: &mut Vec<Option<Form>>| -> bool {
+    let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<Taken>>| -> bool {
         let turn = &turns[at];
         let form = fitting(&turn.costs, most.saturating_sub(tokens), room.shorten);
         let fits = form.is_some() && messages.saturating_add(turn.messages) <= room.messages;
         if let Some((form, cost)) = form.filter(|_| fits) {
-            taken[at] = Some(form);
+            taken[at] = Some(Taken { form, relevant });
             tokens += cost;
             messages += turn.messages;
         }
@@ -126,16 +132,16 @@ pub fn fill(turns: &[Candidate], room: Room) -> Vec<Option<Form>> {
     };
     let mut next = turns.len();
     if next > 0 {
-        take(next - 1, room.tokens, &mut taken);
+        take(next - 1, room.tokens, false, &mut taken);
         next -= 1;
     }
-    while next > 0 && take(next - 1, room.recent, &mut taken) {
+    while next > 0 && take(next - 1, room.recent, false, &mut taken) {
         next -= 1;
     }
     let mut rest: Vec<usize> = (0..next).collect();
     rest.sort_by_key(|at| (std::cmp::Reverse(turns[*at].score), std::cmp::Reverse(*at)));
     for at in rest {
-        take(at, room.tokens, &mut taken);
+        take(at, room.tokens, true, &mut taken);
     }
     taken
 }
@@ -189,7 +195,8 @@ mod tests {
     /// Both score 1.0 in the seed, so that chance decided (B8, C7).
     #[test]
     fn high_scores_rank_by_their_raw_sums_and_show_as_one() {
-        let (new, old) = (said(Role::User, 0, &[Flag::Error, Flag::Code]), said(Role::Assistant, 500, &[Flag::Error, Flag::Code]));
+        let (new, old) =
+            (said(Role::User, 0, &[Flag::Error, Flag::Code]), said(Role::Assistant, 500, &[Flag::Error, Flag::Code]));
         let score = |facts| message(facts, None, &Relevance::default());
         assert_eq!((score(&new).shown(), score(&old).shown()), (1_000, 1_000));
         assert!(score(&new).raw > score(&old).raw);
@@ -246,14 +253,18 @@ mod tests {
         assert_eq!(kept(&[plain(300, 0), plain(300, 0), huge], room(8_000)), [0, 1]);
         let tools = Candidate { costs: Costs { full: 9_000, cut: 500, elided: 90 }, ..huge };
         let short = Room { shorten: true, ..room(8_000) };
-        assert_eq!(fill(&[plain(300, 0), tools], short), [Some(Form::Full), Some(Form::Cut(300))]);
+        let forms: Vec<Option<Form>> = fill(&[plain(300, 0), tools], short).iter().map(|t| t.map(|t| t.form)).collect();
+        assert_eq!(forms, [Some(Form::Full), Some(Form::Cut(300))]);
     }
 
     #[test]
     fn beyond_the_recent_half_relevance_decides() {
         let turns = [plain(100, 900), plain(100, 100), plain(100, 800), plain(100, 0), plain(100, 0), plain(100, 0)];
         assert_eq!(kept(&turns, room(600)), [0, 1, 2, 3, 4, 5]);
-        assert_eq!(kept(&turns, Room { recent: 200, ..room(400) }), [0, 2, 4, 5]);
+        let few = Room { recent: 200, ..room(400) };
+        assert_eq!(kept(&turns, few), [0, 2, 4, 5]);
+        let relevant: Vec<bool> = fill(&turns, few).iter().flatten().map(|taken| taken.relevant).collect();
+        assert_eq!(relevant, [true, true, false, false]);
         assert_eq!(kept(&turns, Room { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
     }
 
