@@ -110,7 +110,9 @@ pub(super) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     let here = Lane::read(&stands);
     let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
     let replied = question.reply.and_then(|key| tree.by_key(key));
-    let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(slot).key));
+    let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
+    let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
+    let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
     let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
     if lane == here { stands } else { lane.text() }
 }

@@ -111,12 +111,20 @@ fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
     prop::collection::vec((on, kind()), 0..6).prop_map(|marks| {
         let mut kept: Vec<(On, MarkKind)> = Vec::new();
         for (on, kind) in marks {
-            if kept.iter().all(|(other, _)| *other != on) {
+            // A message and the episode that it calls share a key: a person's later mark would stand above the other.
+            if kept.iter().all(|(other, _)| *other != on && place(other).is_none_or(|at| Some(at) != place(&on))) {
                 kept.push((on, kind));
             }
         }
         kept
     })
+}
+
+fn place(on: &On) -> Option<(usize, usize)> {
+    match on {
+        On::Message(turn, at) | On::Episode(turn, at) => Some((*turn, *at)),
+        On::Turn(_) | On::Open(_) | On::Note(_) => None,
+    }
 }
 
 fn own() -> impl Strategy<Value = Vec<Own>> {
