@@ -336,7 +336,7 @@ impl<'a> Work<'a> {
         };
         let answered = content.and_then(|content| super::pending::answered(self.snapshot, &content.words()));
         Ok(answered.map(|pending| {
-            let text = project::fenced("The user's message answers this question, which you asked", &pending.question);
+            let text = super::pending::text(&pending);
             let title = format!("pending {}: {}", pending.slot.name(), pending.question);
             self.block(Section::QuotedReply, RowKind::Quote, text, &title, Reason::Pending)
         }))

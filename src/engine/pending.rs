@@ -4,6 +4,7 @@
 
 use super::snapshot::Snapshot;
 use crate::context::policy::lanes::{self, Focus, Pending};
+use crate::context::project;
 use crate::domain::lane::Lane;
 use crate::domain::message::Role;
 use crate::domain::tuning::Choose;
@@ -14,6 +15,12 @@ pub(super) const REQUEST: &str = "When you ask a question and need its answer, e
 /// Characters of a question that are sent back.
 const LONGEST: usize = 500;
 
+/// The question as it stands before the message that answers it.
+pub(super) fn text(pending: &Pending) -> String {
+    let question: String = pending.question.chars().take(LONGEST).collect();
+    project::fenced("The user's message answers this question, which you asked", &question)
+}
+
 /// The question that a new message answers, where one waits in its lane: the state block that opened it is of this lane, no
 /// question came in the lane since, it has not expired by the messages' own times, the message replies to nothing else, and
 /// its words are of the awaited type.
@@ -22,7 +29,7 @@ pub(super) fn answered(snapshot: &Snapshot, message: &str) -> Option<Pending> {
         return None;
     }
     let state = snapshot.state.as_ref()?;
-    let mut pending = lanes::pending(&state.text)?;
+    let pending = lanes::pending(&state.text)?;
     let lane = |text: &str| Lane::read(text);
     let mut since = snapshot.turns.iter().flat_map(|turn| &turn.heads).skip_while(|head| head.id != state.node);
     let opened = since.next()?;
@@ -40,8 +47,5 @@ pub(super) fn answered(snapshot: &Snapshot, message: &str) -> Option<Pending> {
     let age = u64::try_from(newest.saturating_sub(opened.at)).unwrap_or(0) / 1_000;
     let reply = snapshot.reply.as_ref().map(|head| head.id);
     let (focus, _) = lanes::focus(reply, Some((&pending, age)), Some(opened.id), message);
-    if let Some((end, _)) = pending.question.char_indices().nth(LONGEST) {
-        pending.question.truncate(end);
-    }
     (focus == Focus::Pending).then_some(pending)
 }

@@ -44,10 +44,9 @@ const SIGNS: &[Signs] = &[
 /// The words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-');
-    let trimmed = |word: &'_ str| -> usize { word.len() };
     text.split(move |c: char| !inside(c))
         .map(|word| word.trim_matches(['\'', '’', '-']))
-        .filter(move |word| trimmed(word) > 0)
+        .filter(|word| !word.is_empty())
 }
 
 /// Whether a block of code begins in it: three backticks (or more) at the start of a line.

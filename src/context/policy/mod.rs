@@ -32,7 +32,7 @@ impl Score {
     }
 }
 
-/// What one message costs a window, and in which form at the best.
+/// What one turn costs a window, by how its tool results are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Costs {
     /// Tokens as it is, framing included.
