@@ -70,10 +70,9 @@ impl Lane {
     #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {
-            (Some((lane @ (Self::Topic(_) | Self::Reply(_)), _)), _) => lane.clone(),
             (Some((Self::Root, _)), Self::Topic(name)) => Self::Topic(name.clone()),
             (Some((Self::Root, root)), Self::Root | Self::Reply(_)) => Self::Reply(root.short()),
-            (None, lane) => lane.clone(),
+            (Some((lane @ (Self::Topic(_) | Self::Reply(_)), _)), _) | (None, lane) => lane.clone(),
         }
     }
 }

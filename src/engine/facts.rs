@@ -88,7 +88,7 @@ pub(super) fn freeze(
     }
     let spec = &snapshot.rules.policy.adaptive;
     gatherer.facts.keep_for(spec);
-    let heads: Vec<&NodeHead> = all().flat_map(|turn| sendable(turn)).collect();
+    let heads: Vec<&NodeHead> = all().flat_map(sendable).collect();
     note(gatherer, &heads, spec)?;
     let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(gatherer, turn)).collect();
     if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {

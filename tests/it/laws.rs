@@ -252,16 +252,7 @@ fn talk() -> impl Strategy<Value = Talk> {
                 }
             }
             tag(&mut talk);
-            let exists = |on: &On| match on {
-                On::Turn(turn) => *turn < talk.turns.len(),
-                On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-                On::Episode(turn, at) => {
-                    talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-                }
-                On::Open(at) => *at < talk.open.len(),
-                On::Note(_) => true,
-            };
-            talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
+            talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::plan::Anchor {
                     start: talk.key(start, 0),
@@ -274,6 +265,19 @@ fn talk() -> impl Strategy<Value = Talk> {
             talk
         },
     )
+}
+
+/// Whether there is such a thing in a conversation.
+fn exists(talk: &Talk, on: &On) -> bool {
+    match on {
+        On::Turn(turn) => *turn < talk.turns.len(),
+        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+        On::Episode(turn, at) => {
+            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+        }
+        On::Open(at) => *at < talk.open.len(),
+        On::Note(_) => true,
+    }
 }
 
 /// Gives each message a word of its own, so that it can be looked for in a request.

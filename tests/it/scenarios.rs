@@ -169,19 +169,6 @@ impl Story {
             };
             (on, kind(&words[if words[0] == "preamble" { 1 } else { 2 }..]))
         };
-        let policy = PolicySpec {
-            name: self.policy.clone(),
-            anchored: self.policy == "layered",
-            shorten_tools: self.policy != "window",
-            leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
-            choose: match self.policy.as_str() {
-                "lanes" => Choose::Lane,
-                "adaptive" => Choose::Relevance,
-                "levels" => Choose::Levels,
-                _ => Choose::Recent,
-            },
-            ..self.tune.clone()
-        };
         let facts = self.known(&turns, named);
         let mut talk = Talk {
             facts,
@@ -197,7 +184,7 @@ impl Story {
                 .map(|(tokens, marked)| (kind(&marked.split(' ').collect::<Vec<_>>()), number(tokens)))
                 .collect(),
             gap: self.gap,
-            policy,
+            policy: self.spec(),
             window_turns: self.window,
             mode: self.mode.as_deref().map_or(Mode::Light, |name| Mode::from_name(name).unwrap()),
             layout: self.layout.as_deref().map_or(Layout::Classic, |name| Layout::from_name(name).unwrap()),
@@ -216,6 +203,23 @@ impl Story {
 }
 
 impl Story {
+    /// The policy, with the story's own numbers.
+    fn spec(&self) -> PolicySpec {
+        PolicySpec {
+            name: self.policy.clone(),
+            anchored: self.policy == "layered",
+            shorten_tools: self.policy != "window",
+            leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
+            choose: match self.policy.as_str() {
+                "lanes" => Choose::Lane,
+                "adaptive" => Choose::Relevance,
+                "levels" => Choose::Levels,
+                _ => Choose::Recent,
+            },
+            ..self.tune.clone()
+        }
+    }
+
     /// What policies know of the turns: roles of what was said, and what the story says.
     fn known(&self, turns: &[Vec<Said>], named: impl Fn(&str) -> usize) -> Vec<TurnFacts> {
         let told = |said: &Said| MessageFacts { role: said.role, age: 0, flags: Vec::new() };

@@ -253,33 +253,31 @@ mod tests {
 
     #[test]
     fn slots_know_their_answers() {
-        let (yes, no): (&[(Slot, &str)], &[(Slot, &str)]) = (
-            &[
-                (Slot::YesNo, "Yes."),
-                (Slot::YesNo, "no, thanks"),
-                (Slot::YesNo, "ok do it"),
-                (Slot::Number, "42"),
-                (Slot::Number, "about 3.5 GB"),
-                (Slot::Number, "12%"),
-                (Slot::Number, "1,000"),
-                (Slot::Path, "src/main.rs"),
-                (Slot::Path, "`Cargo.toml`"),
-                (Slot::Path, "C:\\temp"),
-                (Slot::Text, "the blue one with the long handle"),
-            ],
-            &[
-                (Slot::YesNo, "Not now: please write a function that sorts"),
-                (Slot::YesNo, "yes?"),
-                (Slot::YesNo, ""),
-                (Slot::Number, "Translate chapter 7 into French for me"),
-                (Slot::Number, "v2beta"),
-                (Slot::Path, "see src/main.rs please"),
-                (Slot::Path, "https://a.b/c"),
-                (Slot::Path, "3.5"),
-                (Slot::Path, "hello."),
-                (Slot::Text, "what do you mean?"),
-            ],
-        );
+        let yes = [
+            (Slot::YesNo, "Yes."),
+            (Slot::YesNo, "no, thanks"),
+            (Slot::YesNo, "ok do it"),
+            (Slot::Number, "42"),
+            (Slot::Number, "about 3.5 GB"),
+            (Slot::Number, "12%"),
+            (Slot::Number, "1,000"),
+            (Slot::Path, "src/main.rs"),
+            (Slot::Path, "`Cargo.toml`"),
+            (Slot::Path, "C:\\temp"),
+            (Slot::Text, "the blue one with the long handle"),
+        ];
+        let no = [
+            (Slot::YesNo, "Not now: please write a function that sorts"),
+            (Slot::YesNo, "yes?"),
+            (Slot::YesNo, ""),
+            (Slot::Number, "Translate chapter 7 into French for me"),
+            (Slot::Number, "v2beta"),
+            (Slot::Path, "see src/main.rs please"),
+            (Slot::Path, "https://a.b/c"),
+            (Slot::Path, "3.5"),
+            (Slot::Path, "hello."),
+            (Slot::Text, "what do you mean?"),
+        ];
         for (slot, text) in yes {
             assert!(slot.matches(text), "{slot:?} {text}");
         }

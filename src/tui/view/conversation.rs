@@ -234,10 +234,10 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, room / 3, glyphs.ellipsis));
     }
-    let lane = session.lane();
-    if lane != Lane::Root {
+    let topic = session.lane();
+    if topic != Lane::Root {
         line.push(Ink::Dim, &format!(" {} lane ", glyphs.dot));
-        line.push(Ink::Accent, &text::fit(&lane.title(), room / 4, glyphs.ellipsis));
+        line.push(Ink::Accent, &text::fit(&topic.title(), room / 4, glyphs.ellipsis));
     }
     if let Some(settings) = session.settings() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.dot));
