@@ -70,7 +70,9 @@
 //! # Where to add things
 //!
 //! * a reason or remedy: [`domain::plan::Reason`], its sentence beside it, then `context`
-//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::policy::PolicySpec`]
+//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::policy::PolicySpec`];
+//!   a number: [`domain::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
+//!   needs of a turn: [`domain::facts`], read by `engine::facts`
 //! * a source of context: a [`Section`](domain::policy::Section), a block in `engine::gather`
 //! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
 //! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
@@ -88,7 +90,8 @@
 //!   (always, or this call), **include once**. A mark **sleeps** while its message is off the path.
 //! * **plan**: all rows of a call with their verdicts. **basis**: what it was solved from. **window**: the recent turns that
 //!   go; its **anchor** is where it starts. **card**: a turn sent outside the window, dated and delimited. **form**: how a
-//!   message is sent. **remedy**: what would bring an excluded row in.
+//!   message is sent. **lane**: the topic, or the chain of replies, that a message belongs to; a branch is another
+//!   continuation, a lane another subject. **level**: a share of the budget for things that last alike. **remedy**: what would bring an excluded row in.
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
 //! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
 //!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants

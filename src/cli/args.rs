@@ -189,6 +189,11 @@ pub enum Command {
         #[arg(value_parser = mode)]
         to: Option<Mode>,
     },
+    /// Show the lane of the branch's next message, or change it.
+    Lane {
+        /// A topic's name; `root` goes back.
+        name: Option<String>,
+    },
     /// The state block.
     #[command(subcommand)]
     State(StateCommand),

@@ -8,6 +8,7 @@ use super::output::{column, time};
 use super::stop::Stop;
 use super::{editor, pick, shape};
 use crate::domain::branch::SessionCard;
+use crate::domain::lane::Lane;
 use crate::domain::mode::Mode;
 use crate::engine::api::{Answer, Named, Request};
 use serde_json::{Value, json};
@@ -150,6 +151,25 @@ pub(super) fn mode(run: &mut Run<'_, '_>, to: Option<Mode>) -> Result<(), Stop> 
     let mut overrides = branch.overrides.clone();
     overrides.mode = Some(mode);
     let said = format!("{} is in mode {}.", branch.name, mode.title());
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// `lane`.
+pub(super) fn lane(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
+    let view = run.open(name.is_some())?;
+    let branch = pick::branch(&view, None)?;
+    let Some(name) = name else {
+        let tree = pick::tree(&view);
+        let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
+        let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
+        let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
+        let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
+        return run.io.either(&value, &lane.title());
+    };
+    let lane = Lane::read(name);
+    let mut overrides = branch.overrides.clone();
+    overrides.lane = Some(lane.text());
+    let said = format!("The next messages of {} go into the lane {}.", branch.name, lane.title());
     run.done(Request::Override { branch: branch.id, overrides }, &said)
 }
 

@@ -517,6 +517,10 @@ fn acts_become_requests() {
     };
     let said = say(&["mode", "off"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
+    let said = say(&["lane", "billing"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
+    let said = say(&["lane", "root"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
     let said = say(&["context", "window", "4"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
     let said = say(&["branch", "rename", "alt", "new"], done);

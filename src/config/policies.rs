@@ -4,11 +4,15 @@
 use super::error::ConfigError;
 use super::layer::Layer;
 use crate::domain::policy::PolicySpec;
+use crate::domain::tuning::Milli;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 5] = [
+    ("adaptive", include_str!("../../config/policies/adaptive.toml")),
+    ("lanes", include_str!("../../config/policies/lanes.toml")),
     ("layered", include_str!("../../config/policies/layered.toml")),
+    ("levels", include_str!("../../config/policies/levels.toml")),
     ("window", include_str!("../../config/policies/window.toml")),
 ];
 
@@ -51,12 +55,12 @@ fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -
     let mut spec: PolicySpec = toml::from_str(&layer.text)
         .map_err(|error| ConfigError::Unreadable { file: layer.origin.clone(), why: error.message().into() })?;
     name.clone_into(&mut spec.name);
-    if !(10..=100).contains(&spec.refill_percent) {
+    if let Some((path, what)) = fault(&spec) {
         return Err(ConfigError::Faulty {
             file: layer.origin.clone(),
-            place: layer.place(&["refill_percent"]).unwrap_or(super::error::Place { line: 1, column: 1 }),
-            key: "refill_percent".into(),
-            what: "must be from 10 to 100".into(),
+            place: layer.place(path).unwrap_or(super::error::Place { line: 1, column: 1 }),
+            key: path.join("."),
+            what: what.into(),
             nearest: None,
         });
     }
@@ -64,10 +68,48 @@ fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -
     Ok(())
 }
 
+/// The first number that makes no sense, by its key.
+fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
+    let (lanes, relevance, adaptive, levels) = (&spec.lanes, &spec.relevance, &spec.adaptive, &spec.levels);
+    let within = |percent: u32, low: u32| (low..=100).contains(&percent);
+    let first_three = u64::from(levels.permanent) + u64::from(levels.session) + u64::from(levels.working);
+    let tasks = [
+        adaptive.tasks.general,
+        adaptive.tasks.coding,
+        adaptive.tasks.debugging,
+        adaptive.tasks.research,
+        adaptive.tasks.complex_analysis,
+    ];
+    let none = Milli(0);
+    let checks: [(bool, &'static [&'static str], &'static str); 15] = [
+        (within(spec.refill_percent, 10), &["refill_percent"], "must be from 10 to 100"),
+        (lanes.messages > 0, &["lanes", "messages"], "must be 1 or more"),
+        (lanes.keep <= lanes.messages, &["lanes", "keep"], "must not be more than lanes.messages"),
+        (relevance.half_life_hours > 0, &["relevance", "half_life_hours"], "must be 1 or more"),
+        ((500..=8_000_000).contains(&adaptive.base), &["adaptive", "base"], "must be from 500 to 8000000 tokens"),
+        (adaptive.lowest > none, &["adaptive", "lowest"], "must be above 0"),
+        (adaptive.lowest <= adaptive.highest, &["adaptive", "highest"], "must not be below adaptive.lowest"),
+        (adaptive.step > none, &["adaptive", "step"], "must be above 0"),
+        (adaptive.items > 0, &["adaptive", "items"], "must be 1 or more"),
+        (adaptive.full_marks > 0, &["adaptive", "full_marks"], "must be 1 or more"),
+        ((none..=Milli::ONE).contains(&adaptive.recent_share), &["adaptive", "recent_share"], "must be from 0 to 1"),
+        (tasks.iter().all(|times| *times > none), &["adaptive", "tasks"], "all of them must be above 0"),
+        (levels.total > 0, &["levels", "total"], "must be 1 or more"),
+        (
+            first_three <= u64::from(levels.total),
+            &["levels", "total"],
+            "must be at least permanent + session + working",
+        ),
+        (within(levels.trigger_percent, 1), &["levels", "trigger_percent"], "must be from 1 to 100"),
+    ];
+    checks.into_iter().find(|(holds, _, _)| !holds).map(|(_, path, what)| (path, what))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::policy::StateBlock;
+    use crate::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 
     #[test]
     fn the_built_in_ones() {
@@ -82,13 +124,62 @@ mod tests {
         assert_eq!((layered.name.as_str(), layered.state_block), ("layered", StateBlock::Required));
     }
 
+    /// The files say every number that there is, and say what the code's own defaults say, so that a copy of one can be
+    /// tuned line by line.
+    #[test]
+    fn the_files_hold_every_number_of_their_mechanism() {
+        let dir = tempfile::tempdir().unwrap();
+        let found = load(&dir.path().join("none")).unwrap();
+        let (lanes, adaptive, levels) = (&found["lanes"], &found["adaptive"], &found["levels"]);
+        assert_eq!((lanes.choose, lanes.lanes, lanes.user_cap), (Choose::Lane, Lanes::default(), 8_000));
+        assert_eq!((adaptive.choose, adaptive.relevance), (Choose::Relevance, Relevance::default()));
+        assert_eq!((&adaptive.adaptive, adaptive.user_cap), (&Adaptive::default(), 32_000));
+        assert_eq!((levels.choose, levels.levels, levels.user_cap), (Choose::Levels, Levels::default(), 16_000));
+        for name in ["window", "layered"] {
+            assert_eq!(found[name].choose, Choose::Recent);
+        }
+        let files: BTreeMap<&str, toml::Table> =
+            BUILT_IN.iter().map(|(name, text)| (*name, toml::from_str(text).unwrap())).collect();
+        let known = toml::Table::try_from(PolicySpec::default()).unwrap();
+        for (file, part) in
+            [("lanes", "lanes"), ("adaptive", "relevance"), ("adaptive", "adaptive"), ("levels", "levels")]
+        {
+            let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
+            assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
+        }
+    }
+
+    #[test]
+    fn senseless_numbers_are_found_where_they_stand() {
+        let dir = tempfile::tempdir().unwrap();
+        let found = |text: &str| {
+            std::fs::write(dir.path().join("mine.toml"), text).unwrap();
+            match load(dir.path()).unwrap_err() {
+                ConfigError::Faulty { place, key, what, .. } => (place.line, place.column, key, what),
+                other => panic!("{other}"),
+            }
+        };
+        let told = |line, column, key: &str, what: &str| (line, column, key.to_owned(), what.to_owned());
+        let text = "choose = \"levels\"\n[levels]\nworking = 1\ntotal = 5000\n";
+        assert_eq!(found(text), told(4, 1, "levels.total", "must be at least permanent + session + working"));
+        let text = "[lanes]\nkeep = 31\n";
+        assert_eq!(found(text), told(2, 1, "lanes.keep", "must not be more than lanes.messages"));
+        let text = "[adaptive]\nbase = 8000\n  step = 0\n";
+        assert_eq!(found(text), told(3, 3, "adaptive.step", "must be above 0"));
+        let (line, column, key, what) = found("[relevance]\nrecency = 5000\n");
+        assert_eq!((line, column, key.as_str()), (2, 11, "relevance.recency"));
+        assert!(what.contains("from -1000 to 1000"), "{what}");
+        assert_eq!(found("choose = \"newest\"\n").2, "choose");
+        assert_eq!(found("[levels]\nworkin = 1\n").2, "levels.workin");
+    }
+
     #[test]
     fn ones_own() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("tiny.toml"), "about = \"x\"\nwindow_turns = 3\n").unwrap();
         std::fs::write(dir.path().join("notes.txt"), "no policy").unwrap();
         let found = load(dir.path()).unwrap();
-        assert_eq!((found.len(), found["tiny"].window_turns), (3, 3));
+        assert_eq!((found.len(), found["tiny"].window_turns), (6, 3));
         std::fs::write(dir.path().join("tiny.toml"), "about = \"x\"\nwindow_tunrs = 3\n").unwrap();
         let ConfigError::Faulty { place, nearest, .. } = load(dir.path()).unwrap_err() else { panic!() };
         assert_eq!((place.line, place.column), (2, 1));

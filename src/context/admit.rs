@@ -2,6 +2,7 @@
 //! or the call is blocked, atoms stay whole, the total never passes the budget.
 //! Not for: how a message is sent under a mark (`forms`) or sentences about any of it (`explain`, `left_out`).
 
+use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
@@ -9,6 +10,7 @@ use crate::domain::mark::MarkKind;
 use crate::domain::message::Role;
 use crate::domain::plan::{Blocked, Form, Reason};
 use crate::domain::policy::{Layout, Section};
+use crate::domain::tuning::Choose;
 
 /// Results of the open turn: the newest so many keep more characters than the older ones (DEFINITIONS 1).
 const OPEN_NEWEST: usize = 5;
@@ -40,6 +42,7 @@ pub(super) struct Admitted<'a> {
     pub(super) input: &'a PlanInput,
     pub(super) marks: Marks<'a>,
     pub(super) window: Window,
+    pub(super) choice: Choice,
     /// For each turn.
     pub(super) places: Vec<Place>,
     /// For each block: nothing where it just goes.
@@ -48,6 +51,8 @@ pub(super) struct Admitted<'a> {
     /// An upper bound of the request's tokens, never above the room.
     total: u32,
     costs: Sums,
+    /// Costs without the policy's choice, by which a call is blocked; none where the policy chooses nothing.
+    loose: Option<Sums>,
 }
 
 /// Something that might come in, with its tokens.
@@ -105,23 +110,32 @@ impl Admitted<'_> {
         let then = if fits && !now.refilled {
             now
         } else {
-            let least = window::least(self.input, &with);
+            let least = self.least(coming, &with);
             if least > room {
                 return Price { pushes: (least - room, 0), lands: false };
             }
             window::choose(self.input, &with, room)
         };
-        let turns = u32::try_from(then.start.saturating_sub(now.start)).unwrap_or(u32::MAX);
+        let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
+        let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
         let lands = coming.tokens(then.start) > 0;
         Price { pushes: (tokens, turns), lands }
     }
 
+    /// The cheapest request with something more.
+    fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
+        let Some(costs) = &self.loose else { return window::least(self.input, with) };
+        let counted = coming.turn.is_some_and(|turn| self.choice.withholds(turn));
+        let coming = Coming { inside: if counted { 0 } else { coming.inside }, ..coming };
+        window::least(self.input, &With { costs, coming })
+    }
+
     /// How each message of a closed turn in the window is sent.
     pub(super) fn forms(&self, turn: usize) -> Vec<Form> {
         let form = if turn < self.window.shortened { self.window.form } else { Form::Full };
-        turn_forms(&self.input.turns[turn], form, &self.marks)
+        turn_forms(&self.input.turns[turn], self.choice.form(turn, form), &self.marks)
     }
 }
 
@@ -149,10 +163,15 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(input: &PlanInput, marks: &Marks<'_>) -> Self {
-        let excluded = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.excludes());
+    fn new(input: &PlanInput, marks: &Marks<'_>, choice: &Choice) -> Self {
+        let out = |at: usize, turn: &TurnInput| {
+            choice.withholds(at) || marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
+        };
         let run = |form: Form| {
-            prefix(input.turns.iter().map(|turn| if excluded(turn) { 0 } else { turn_cost(turn, form, marks) }))
+            let cost = |(at, turn): (usize, &TurnInput)| {
+                if out(at, turn) { 0 } else { turn_cost(turn, choice.form(at, form), marks) }
+            };
+            prefix(input.turns.iter().enumerate().map(cost))
         };
         let card = |turn: &TurnInput| {
             let must = marks.turn(turn).is_some_and(|m| matches!(m.kind, MarkKind::Sticky | MarkKind::IncludeOnce));
@@ -202,21 +221,28 @@ fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
 pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
-    let mut costs = Sums::new(input, &marks);
     let around = around(input);
-    let beside = around.saturating_add(window::least(input, &costs));
+    let (_, asked) = open_forms(input, &marks, u32::MAX);
+    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked);
+    let mut costs = Sums::new(input, &marks, &choice);
+    let chooses = input.policy.choose != Choose::Recent;
+    let mut loose = chooses.then(|| Sums::new(input, &marks, &Choice::all(input, &marks)));
+    let beside = around.saturating_add(window::least(input, loose.as_ref().unwrap_or(&costs)));
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
     let needed = beside.saturating_add(open_cost);
     if needed > room {
         return Err(super::blocked::blocked(input, &marks, needed, &open));
     }
     costs.fixed = around.saturating_add(open_cost);
+    if let Some(loose) = &mut loose {
+        loose.fixed = costs.fixed;
+    }
     let window = window::choose(input, &costs, room);
     let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
     let leases = input.blocks.iter().map(|block| leased(block).then(|| lease.place(block.tokens, 0))).collect();
-    let places = places(input, &marks, window, &mut lease);
-    Ok(Admitted { input, window, places, leases, open, total: lease.total, costs, marks })
+    let places = places(input, &marks, &choice, window, &mut lease);
+    Ok(Admitted { input, window, choice, places, leases, open, total: lease.total, costs, loose, marks })
 }
 
 /// A text that goes only while its lease, the leases' cap and the room allow.
@@ -290,12 +316,13 @@ impl Leases {
 }
 
 /// Turn by turn, newest leases first while the room and their cap last.
-fn places(input: &PlanInput, marks: &Marks<'_>, window: Window, leases: &mut Leases) -> Vec<Place> {
+fn places(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, window: Window, leases: &mut Leases) -> Vec<Place> {
     let mut places = vec![Place::Outside; input.turns.len()];
     for (index, turn) in input.turns.iter().enumerate().rev() {
         places[index] = match marks.turn(turn).map(|mark| mark.kind) {
             Some(MarkKind::Exclude) => Place::Excluded { once: false },
             Some(MarkKind::ExcludeOnce) => Place::Excluded { once: true },
+            _ if choice.withholds(index) => Place::Outside,
             _ if index >= window.start => Place::Window,
             Some(MarkKind::Sticky) => Place::Card(Section::StickyPins),
             Some(MarkKind::IncludeOnce) => Place::Card(Section::LeasedPins),

@@ -3,7 +3,7 @@
 
 use super::admit::{Admitted, Place};
 use super::forms::{Marks, tokens_in};
-use super::{left_out, render};
+use super::{choose, left_out, render};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
@@ -15,6 +15,7 @@ use crate::domain::policy::Section;
 pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
     rows.extend(left_out::rows(admitted));
+    choose::score_rows(&mut rows, input, &admitted.choice);
     let label = render::needs_label(&rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
         row.tokens += input.labelled;
@@ -44,6 +45,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         warnings: Vec::new(),
     };
     plan.warnings = warnings(input, &plan);
+    plan.warnings.extend(admitted.choice.warnings.iter().cloned());
     plan.id = identity(input, &plan);
     plan
 }
@@ -164,7 +166,9 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
                 Some(MarkKind::Sticky) => Reason::Sticky,
                 Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns },
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
-                Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => Reason::Recent,
+                Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
+                    admitted.choice.takes(index)
+                }
             };
             let row = turn_row(turn, &admitted.forms(index), Section::Recent, reason, mark);
             (!row.items.is_empty()).then_some(row)

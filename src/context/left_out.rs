@@ -92,7 +92,7 @@ fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let first = turn.messages.first()?.key;
     let last = turn.messages.last().map_or(first, |message| message.key);
     let reason = outside(admitted, index, None);
-    let can = matches!(reason, Reason::OutsideWindow | Reason::Budget { .. });
+    let can = !matches!(reason, Reason::TtlExpired | Reason::TooLarge);
     can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
 }
 
@@ -147,12 +147,16 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
         Place::Excluded { once } => {
             let back = Coming::back(index, full);
             let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
-            let returns = index >= admitted.window.start && admitted.price(back).lands;
+            let stays = admitted.choice.reason(index).is_none();
+            let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
             let (remedy, coming) = if returns { (undo, back) } else { (include, card(full)) };
             (Reason::UserExcluded { once }, remedy, coming)
         }
         Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
-        Place::Outside => (outside(admitted, index, mark), include, card(0)),
+        Place::Outside => {
+            let comes = if admitted.choice.withholds(index) { full } else { 0 };
+            (outside(admitted, index, mark), include, card(comes))
+        }
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
@@ -192,6 +196,8 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
         Reason::TtlExpired
     } else if tokens > admitted.input.budget.prompt {
         Reason::TooLarge
+    } else if let Some(reason) = admitted.choice.reason(index) {
+        reason.clone()
     } else if index >= admitted.window.floor && tokens > admitted.free() {
         Reason::Budget { free: admitted.free() }
     } else {

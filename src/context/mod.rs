@@ -9,9 +9,11 @@
 mod admit;
 pub mod audit;
 mod blocked;
+mod choose;
 mod explain;
 mod forms;
 mod left_out;
+pub mod policy;
 pub mod project;
 pub mod render;
 mod window;

@@ -42,7 +42,7 @@ pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window
 }
 
 /// Before this turn nothing is in the window: it is further back than the window reaches, or turns are missing after it.
-fn floor(input: &PlanInput) -> usize {
+pub(super) fn floor(input: &PlanInput) -> usize {
     let turns = input.turns.len();
     let reach = match input.window_turns as usize {
         0 => 0,

@@ -1,8 +1,10 @@
 //! What a plan warns of, and a call that cannot be planned with the ways out of it.
 //! Not for: plans themselves (`plan`).
 
+use super::facts::Task;
 use super::mark::Atom;
 use super::plan::{Basis, Budget, Row};
+use super::tuning::Milli;
 use serde::{Deserialize, Serialize};
 
 /// Something to know about a plan that stops nobody.
@@ -36,6 +38,26 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
+    /// The moving window took another size than at the turn before.
+    WindowAdjusted {
+        /// Its target for the whole request.
+        tokens: u32,
+        /// How complex the last messages are, from 0 to 1.
+        complexity: Milli,
+        /// What the conversation is about.
+        task: Task,
+        /// What that multiplies the size by.
+        times: Milli,
+        /// It moves one step at a time and has not arrived.
+        limited: bool,
+    },
+    /// Levels are over their mark, and nothing in them is old enough to leave.
+    LevelsCannotFit {
+        /// Tokens over it.
+        over: u32,
+        /// The mark, in percent of all levels.
+        percent: u32,
+    },
 }
 
 impl Warning {
@@ -53,6 +75,16 @@ impl Warning {
             Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
             Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
+            Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
+                let limit = if *limited { ", one step at a time" } else { "" };
+                let task = task.name();
+                format!(
+                    "Adjusted context window to {tokens} tokens (complexity: {complexity}, {task} × {times}{limit})."
+                )
+            }
+            Self::LevelsCannotFit { over, percent } => format!(
+                "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to leave."
+            ),
         }
     }
 }

@@ -52,6 +52,10 @@ pub struct Overrides {
     /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
+    /// The lane of new messages ([`super::lane::Lane`]'s stored text; empty is the root); none goes on in the lane in which
+    /// the branch stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
 }
 
 /// A named pointer into the session's tree, with its overlay.

@@ -2,6 +2,7 @@
 //! no clock and no store.
 //! Not for: gathering it (`engine`) or solving it (`context`).
 
+use super::facts::TurnFacts;
 use super::hash::Hash;
 use super::ids::NodeId;
 use super::mark::{Atom, Mark};
@@ -152,6 +153,9 @@ pub struct TurnInput {
     pub messages: Vec<MessageInput>,
     /// Hash and tokens of the dated card that would stand for it outside the window; only for marked turns.
     pub card: Option<(Hash, u32)>,
+    /// What policies know of it.
+    #[serde(default)]
+    pub facts: TurnFacts,
 }
 
 /// Turns that are not looked at one by one.

@@ -1,6 +1,7 @@
 //! Policies, layouts and the sections of a prompt, as data.
 //! Not for: applying them (`context`) or reading their files (`config`).
 
+use super::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 use serde::{Deserialize, Serialize};
 
 /// A section of the prompt. Every included row stands in exactly one.
@@ -175,6 +176,16 @@ pub struct PolicySpec {
     pub leased_cap_tokens: u32,
     /// Turns that a new lease lasts.
     pub lease_turns: u32,
+    /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
+    pub choose: Choose,
+    /// For `lane`.
+    pub lanes: Lanes,
+    /// Weights for `relevance`.
+    pub relevance: Relevance,
+    /// The moving size for `relevance`.
+    pub adaptive: Adaptive,
+    /// For `levels`.
+    pub levels: Levels,
 }
 
 impl Default for PolicySpec {
@@ -193,6 +204,11 @@ impl Default for PolicySpec {
             state_block: StateBlock::Required,
             leased_cap_tokens: 2_048,
             lease_turns: 15,
+            choose: Choose::default(),
+            lanes: Lanes::default(),
+            relevance: Relevance::default(),
+            adaptive: Adaptive::default(),
+            levels: Levels::default(),
         }
     }
 }

@@ -27,6 +27,12 @@ pub enum Reason {
     },
     /// In: within the window.
     Recent,
+    /// In: older, and relevant enough.
+    Relevant,
+    /// In: in the working level.
+    WorkingLevel,
+    /// In: the message answers a question that waited for it.
+    Pending,
     /// In: the person asked for it for this call.
     IncludedOnce,
     /// In: replied to.
@@ -85,6 +91,28 @@ pub enum Reason {
     BelowThreshold,
     /// Out: bigger than the whole budget.
     TooLarge,
+    /// Out: of another lane.
+    OtherLane,
+    /// Out: beyond the newest messages of its lane.
+    LaneCount {
+        /// How many those are.
+        messages: u32,
+    },
+    /// Out: others are more relevant, up to the window's target.
+    SoftTarget {
+        /// The target in tokens.
+        tokens: u32,
+    },
+    /// Out: the working level is full of turns that score higher.
+    LevelFull {
+        /// Its tokens.
+        budget: u32,
+    },
+    /// Out: the levels together were too full, and it scored lowest of what was old enough.
+    LevelsOver {
+        /// The percentage above which they are emptied.
+        percent: u32,
+    },
 }
 
 impl Reason {
@@ -100,6 +128,9 @@ impl Reason {
             Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
             Self::Leased { left } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
             Self::Recent => "Recent: inside the window.".into(),
+            Self::Relevant => "Older, and relevant enough to stay.".into(),
+            Self::WorkingLevel => "In the working level.".into(),
+            Self::Pending => "Your message answers this question, which waited for it.".into(),
             Self::IncludedOnce => "You included it for this call.".into(),
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
@@ -123,6 +154,17 @@ impl Reason {
             Self::NotSearched { because } => format!("Nothing was looked up: {}.", because.sentence()),
             Self::BelowThreshold => "Others fit this message better.".into(),
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
+            Self::OtherLane => "It belongs to another lane.".into(),
+            Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
+            Self::SoftTarget { tokens } => {
+                format!("No room in the window's {tokens} tokens; what is newer or more relevant comes first.")
+            }
+            Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
+            Self::LevelsOver { percent } => {
+                format!(
+                    "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
+                )
+            }
         }
     }
 
@@ -138,6 +180,9 @@ impl Reason {
             Self::Sticky => "sticky",
             Self::Leased { .. } => "leased",
             Self::Recent => "recent",
+            Self::Relevant => "relevant",
+            Self::WorkingLevel => "working_level",
+            Self::Pending => "pending",
             Self::IncludedOnce => "included_once",
             Self::Replied => "replied",
             Self::GoOn => "go_on",
@@ -158,6 +203,11 @@ impl Reason {
             Self::NotSearched { .. } => "not_searched",
             Self::BelowThreshold => "below_threshold",
             Self::TooLarge => "too_large",
+            Self::OtherLane => "other_lane",
+            Self::LaneCount { .. } => "lane_count",
+            Self::SoftTarget { .. } => "soft_target",
+            Self::LevelFull { .. } => "level_full",
+            Self::LevelsOver { .. } => "levels_over",
         }
     }
 }

@@ -6,6 +6,7 @@ use super::setup::wire_digest;
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::project::{self, Standing};
 use crate::context::render::tools_json;
+use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
@@ -15,6 +16,7 @@ use crate::domain::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning}
 use crate::domain::policy::{Section, StateBlock};
 use crate::domain::safe::Safe;
 use crate::domain::tokens::{Certainty, Encoding};
+use crate::domain::tuning::Choose;
 use std::sync::Arc;
 
 /// Bytes of a state block that are sent; longer ones are cut at a line.
@@ -36,9 +38,10 @@ impl<'a> Work<'a> {
 
     /// Puts everything together.
     pub(super) fn assemble(mut self) -> Result<Gathered, Failure> {
-        let turns: Vec<TurnInput> =
+        let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
-        let (open, labelled) = self.open()?;
+        let (mut open, labelled) = self.open()?;
+        super::facts::freeze(self.gatherer, self.snapshot, &mut turns, &mut open)?;
         let blocks = self.blocks()?;
         let sleepers = self.sleepers();
         Ok(self.finish(turns, open, labelled, blocks, sleepers))
@@ -133,6 +136,7 @@ impl<'a> Work<'a> {
             source: self.source(turn.number, first),
             messages,
             card,
+            facts: TurnFacts::default(),
         })
     }
 
@@ -242,6 +246,7 @@ impl<'a> Work<'a> {
         let mut blocks = self.own_texts();
         blocks.extend(self.notes());
         blocks.extend(self.quote()?);
+        blocks.extend(self.pending()?);
         if self.snapshot.go_on {
             let text = project::joinable(self.gatherer.prompts.go_on.trim());
             blocks.push(self.block(Section::UserMessage, RowKind::Text, text, "go on", Reason::GoOn));
@@ -256,6 +261,9 @@ impl<'a> Work<'a> {
         let mut guidelines = prompts.guidelines.trim().to_owned();
         if asks_state {
             guidelines = format!("{guidelines}\n\n{}", prompts.state_request.trim());
+            if rules.policy.choose == Choose::Lane {
+                guidelines = format!("{guidelines}\n\n{}", super::pending::REQUEST);
+            }
         }
         let personality = rules.personality.clone();
         let plain = [
@@ -328,6 +336,21 @@ impl<'a> Work<'a> {
         let mut block = self.block(Section::QuotedReply, RowKind::Quote, text, &head.preview, Reason::Replied);
         block.source = self.source(0, Some(&head));
         Ok(Some(block))
+    }
+
+    /// The question that the message answers, as a labelled text before it.
+    fn pending(&mut self) -> Result<Option<Block>, Failure> {
+        let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
+            (Some((_, content)), _) => Some(Arc::new(content.clone())),
+            (None, Some(head)) => self.gatherer.content(head.key, Some(head.id))?,
+            (None, None) => None,
+        };
+        let answered = content.and_then(|content| super::pending::answered(self.snapshot, &content.words()));
+        Ok(answered.map(|pending| {
+            let text = super::pending::text(&pending);
+            let title = format!("pending {}: {}", pending.slot.name(), pending.question);
+            self.block(Section::QuotedReply, RowKind::Quote, text, &title, Reason::Pending)
+        }))
     }
 
     fn sleepers(&self) -> Vec<Sleeper> {
@@ -406,7 +429,8 @@ impl<'a> Work<'a> {
     fn basis(&self, blocks: &[Block], turns: &[TurnInput], sleepers: &[Sleeper]) -> Basis {
         let snapshot = self.snapshot;
         let draft = match &snapshot.draft {
-            Some((_, content)) => content.hash(),
+            Some((_, content)) if snapshot.lane.is_empty() => content.hash(),
+            Some((_, content)) => Fields::new("in lane").hash(content.hash()).text(&snapshot.lane).finish(),
             None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
         };
         let mut marks = snapshot.marks.clone();

@@ -75,7 +75,7 @@ impl Core {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
             let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
-            let head = NodeHead { id: planned.id, at: planned.at, ..grown };
+            let head = NodeHead { id: planned.id, at: planned.at, lane: planned.lane.clone(), ..grown };
             let card = RunCard { user: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];

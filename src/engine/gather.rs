@@ -73,12 +73,22 @@ pub(super) struct Gatherer {
     memory: HashMap<(Hash, Encoding, bool), Counted>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
+    pub(super) facts: super::facts::Memory,
 }
 
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
         let finder = Finder::new(store.clone());
-        Self { store, counter, prompts, finder, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0 }
+        Self {
+            finder,
+            store,
+            counter,
+            prompts,
+            memory: HashMap::new(),
+            contents: HashMap::new(),
+            content_bytes: 0,
+            facts: super::facts::Memory::default(),
+        }
     }
 
     /// Forgets everything that was remembered of messages (some were removed).
@@ -87,6 +97,7 @@ impl Gatherer {
         self.contents.clear();
         self.content_bytes = 0;
         self.finder.forget();
+        self.facts.forget();
     }
 
     /// Gathers.

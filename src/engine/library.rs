@@ -141,7 +141,12 @@ impl Core {
         let key = fresh_key(session, parent, role, &content);
         let above = parent.map(|slot| session.tree.head(slot));
         let at = self.now().max(above.map_or(0, |head| head.at + 1));
-        let lane = above.map_or_else(String::new, |head| head.lane.clone());
+        let asked = super::snapshot::Question { text: Some(text.into()), ..Default::default() };
+        let lane = if role == Role::User {
+            super::snapshot::lane_of(session, &branch, parent, &asked)
+        } else {
+            above.map_or_else(String::new, |head| head.lane.clone())
+        };
         let head = super::live::new_head(session, parent, key, role, &content, at, &lane);
         let session_id = session.card.id;
         self.store.write(vec![

@@ -72,7 +72,8 @@ impl Core {
         let session = self.session_of(id)?;
         let base = question.base.and_then(|node| session.tree.slot(node));
         let at = self.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
-        let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at));
+        let lane = super::snapshot::lane_of(session, &branch, base, &question);
+        let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
         let rules = self.rules(&branch)?;
         let mut live = Live {
             state: TurnState::new(self.setup.rounds, user.is_some()),
@@ -277,12 +278,18 @@ fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
 }
 
 /// The user message of a turn that opens.
-fn asked_node(session: &Session, base: Option<Slot>, text: &str, reply: Option<Hash>, at: i64) -> (NodeHead, Content) {
+fn asked_node(
+    session: &Session,
+    base: Option<Slot>,
+    text: &str,
+    reply: Option<Hash>,
+    at: i64,
+    lane: &str,
+) -> (NodeHead, Content) {
     let mut content = Content::text(text);
     content.extra = reply.map(|reply| serde_json::json!({ "reply_to": reply }));
-    let lane = base.map_or_else(String::new, |slot| session.tree.head(slot).lane.clone());
     let key = fresh_key(session, base, Role::User, &content);
-    (new_head(session, base, key, Role::User, &content, at, &lane), content)
+    (new_head(session, base, key, Role::User, &content, at, lane), content)
 }
 
 /// The head of a node that does not exist yet.

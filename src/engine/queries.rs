@@ -8,6 +8,7 @@ use super::finder::searchable;
 use super::gather::Bag;
 use super::planner::Stored;
 use super::session::Session;
+use crate::context::policy::lanes;
 use crate::context::project::{self, Standing};
 use crate::context::render::render;
 use crate::domain::branch::Branch;
@@ -17,7 +18,7 @@ use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Role};
 use crate::domain::model::{Backend, ModelInfo, Profile};
-use crate::domain::plan::{ContextPlan, Row, RowKind};
+use crate::domain::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
 use crate::store::Store;
@@ -168,6 +169,11 @@ impl Core {
                     .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
                     .collect();
                 Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
+            }
+            RowKind::Quote if row.reason == Reason::Pending => {
+                let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
+                let mut texts = waited.map(|pending| super::pending::text(&pending));
+                Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
             }
             RowKind::Quote => {
                 let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };

@@ -8,6 +8,7 @@ use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::Gap;
+use crate::domain::lane::Lane;
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::mode::SearchWish;
@@ -110,13 +111,30 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .map(|slot| tree.head(slot).clone())
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
-        lane: tip.map(|tip| tree.head(tip).lane.clone()).unwrap_or_default(),
         search: question.search,
         open_at,
         path: path.clone(),
+        lane: lane_of(session, branch, tip, question),
         branch: branch.clone(),
         rules,
     }
+}
+
+/// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
+pub(super) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
+    let tree = &session.tree;
+    let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
+    if question.text.is_none() {
+        return stands;
+    }
+    let here = Lane::read(&stands);
+    let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
+    let replied = question.reply.and_then(|key| tree.by_key(key));
+    let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
+    let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
+    let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
+    let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
+    if lane == here { stands } else { lane.text() }
 }
 
 fn number(position: usize, preamble: usize) -> u32 {

@@ -4,6 +4,7 @@
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
 use pleach::context::{audit, plan, render};
+use pleach::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
 use pleach::domain::hash::Hash;
 use pleach::domain::input::{Bar, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
@@ -13,6 +14,7 @@ use pleach::domain::model::Dialect;
 use pleach::domain::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::domain::tuning::{Adaptive, Choose, Lanes, Levels};
 use pleach::llm::tokens::Tokenizers;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -109,12 +111,20 @@ fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
     prop::collection::vec((on, kind()), 0..6).prop_map(|marks| {
         let mut kept: Vec<(On, MarkKind)> = Vec::new();
         for (on, kind) in marks {
-            if kept.iter().all(|(other, _)| *other != on) {
+            // A message and the episode that it calls share a key: a person's later mark would stand above the other.
+            if kept.iter().all(|(other, _)| *other != on && place(other).is_none_or(|at| Some(at) != place(&on))) {
                 kept.push((on, kind));
             }
         }
         kept
     })
+}
+
+fn place(on: &On) -> Option<(usize, usize)> {
+    match on {
+        On::Message(turn, at) | On::Episode(turn, at) => Some((*turn, *at)),
+        On::Turn(_) | On::Open(_) | On::Note(_) => None,
+    }
 }
 
 fn own() -> impl Strategy<Value = Vec<Own>> {
@@ -142,15 +152,43 @@ fn dialect() -> impl Strategy<Value = Dialect> {
 }
 
 fn policy() -> impl Strategy<Value = PolicySpec> {
-    (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600).prop_map(|(anchored, shorten, refill_percent, cap)| {
-        PolicySpec {
+    let chosen =
+        prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
+    let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
+    (numbers, chosen, 500_u32..3_000, 1_u32..12, any::<bool>()).prop_map(
+        |((anchored, shorten, refill_percent, cap), choose, size, messages, eager)| PolicySpec {
             name: if anchored { "layered" } else { "window" }.into(),
             anchored,
-            shorten_tools: shorten && anchored,
+            shorten_tools: shorten && (anchored || choose != Choose::Recent),
             refill_percent,
             leased_cap_tokens: cap,
+            choose,
+            lanes: Lanes { messages, ..Lanes::default() },
+            adaptive: Adaptive { base: size, messages: messages * 3, ..Adaptive::default() },
+            levels: Levels {
+                total: size,
+                permanent: size / 8,
+                session: size / 4,
+                working: size / 2,
+                eager,
+                ..Levels::default()
+            },
             ..PolicySpec::default()
-        }
+        },
+    )
+}
+
+fn facts() -> impl Strategy<Value = TurnFacts> {
+    let flags = prop::sample::subsequence(vec![Flag::Error, Flag::Code, Flag::Question, Flag::Long], 0..4);
+    let known = (prop::sample::select(vec!["", "a"]), 0_u64..2_000, flags, -300_i32..1_000, 0_u8..101);
+    (known, 0_u32..4, 0_u32..4).prop_map(|((lane, age, flags, similarity, priority), later, more)| TurnFacts {
+        lane: lane.into(),
+        age,
+        task: Task::Debugging,
+        messages: vec![MessageFacts { role: Role::User, age, flags }],
+        mentions: (later, later + more),
+        similarity: Some(similarity),
+        priority,
     })
 }
 
@@ -183,54 +221,63 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::collection::vec((kind(), 5_u32..500), 0..3),
         prop::option::of((0_usize..4, 2_u32..50)),
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
+        (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
     );
-    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor))| {
-        let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
-        let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
-        let mut talk = Talk {
-            turns,
-            preamble,
-            open,
-            own,
-            sleepers,
-            gap,
-            policy,
-            window_turns,
-            mode,
-            layout,
-            budget,
-            dialect,
-            tools,
-            ..Talk::default()
-        };
-        if talk.preamble {
-            talk.turns[0].remove(0);
-            if talk.turns[0].is_empty() {
-                talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+    (said, settings(), more).prop_map(
+        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known))| {
+            let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
+            let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
+            let mut talk = Talk {
+                turns,
+                preamble,
+                open,
+                own,
+                sleepers,
+                gap,
+                policy,
+                window_turns,
+                mode,
+                layout,
+                budget,
+                dialect,
+                tools,
+                facts: known.0,
+                lane: known.1.into(),
+                ..Talk::default()
+            };
+            if talk.preamble {
+                talk.turns[0].remove(0);
+                if talk.turns[0].is_empty() {
+                    talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+                }
             }
+            tag(&mut talk);
+            talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
+            talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
+                pleach::domain::plan::Anchor {
+                    start: talk.key(start, 0),
+                    shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
+                    form: [Form::Full, Form::Cut(300), Form::Elided][form],
+                    budget: talk.budget,
+                    policy: talk.policy.name.clone(),
+                }
+            });
+            talk
+        },
+    )
+}
+
+/// Whether there is such a thing in a conversation.
+fn exists(talk: &Talk, on: &On) -> bool {
+    match on {
+        On::Turn(turn) => *turn < talk.turns.len(),
+        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+        On::Episode(turn, at) => {
+            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
         }
-        tag(&mut talk);
-        let exists = |on: &On| match on {
-            On::Turn(turn) => *turn < talk.turns.len(),
-            On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-            On::Episode(turn, at) => {
-                talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-            }
-            On::Open(at) => *at < talk.open.len(),
-            On::Note(_) => true,
-        };
-        talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
-        talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
-            pleach::domain::plan::Anchor {
-                start: talk.key(start, 0),
-                shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
-                form: [Form::Full, Form::Cut(300), Form::Elided][form],
-                budget: talk.budget,
-                policy: talk.policy.name.clone(),
-            }
-        });
-        talk
-    })
+        On::Open(at) => *at < talk.open.len(),
+        On::Note(_) => true,
+    }
 }
 
 /// Gives each message a word of its own, so that it can be looked for in a request.

@@ -5,10 +5,12 @@
 //! Notation: `you 100 | model 200` is a turn of a question of 100 tokens and an answer of 200; `6000c` is a length in
 //! characters. A calling message is `model 10 calls a b`, a result `result a 6000c`. `hidden`, `removed` and `foreign`
 //! stand before a message. Marks are `turn 2 sticky`, `message 2.3 exclude` (its third message), `open.2 exclude`,
-//! `note 30 lease 4`.
+//! `note 30 lease 4`. What policies know of a turn is `turn 2 age 3600 lane billing flags error,code similarity 200
+//! mentions 1/4 priority 10 task debugging` (flags are those of its question).
 
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
 use pleach::context::{audit, plan, render};
+use pleach::domain::facts::{MessageFacts, TurnFacts};
 use pleach::domain::input::Bar;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::Role;
@@ -16,6 +18,7 @@ use pleach::domain::mode::Mode;
 use pleach::domain::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tokens::Encoding;
+use pleach::domain::tuning::{Choose, Milli};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,6 +65,14 @@ struct Story {
     asleep: Vec<String>,
     #[serde(default)]
     gap: Option<(usize, u32)>,
+    /// Numbers of the policy, as in its file.
+    #[serde(default)]
+    tune: PolicySpec,
+    /// The lane of the message.
+    #[serde(default)]
+    lane: String,
+    #[serde(default)]
+    facts: Vec<String>,
     plan: String,
 }
 
@@ -158,14 +169,10 @@ impl Story {
             };
             (on, kind(&words[if words[0] == "preamble" { 1 } else { 2 }..]))
         };
-        let policy = PolicySpec {
-            name: self.policy.clone(),
-            anchored: self.policy == "layered",
-            shorten_tools: self.policy == "layered",
-            leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
-            ..PolicySpec::default()
-        };
+        let facts = self.known(&turns, named);
         let mut talk = Talk {
+            facts,
+            lane: self.lane.clone(),
             preamble: shift == 1,
             open: turn(&self.now, "now"),
             own: self.own.iter().map(|text| own(text)).collect(),
@@ -177,7 +184,7 @@ impl Story {
                 .map(|(tokens, marked)| (kind(&marked.split(' ').collect::<Vec<_>>()), number(tokens)))
                 .collect(),
             gap: self.gap,
-            policy,
+            policy: self.spec(),
             window_turns: self.window,
             mode: self.mode.as_deref().map_or(Mode::Light, |name| Mode::from_name(name).unwrap()),
             layout: self.layout.as_deref().map_or(Layout::Classic, |name| Layout::from_name(name).unwrap()),
@@ -193,6 +200,64 @@ impl Story {
         talk.anchor = self.anchor.as_deref().map(|text| anchor(&talk, text, named));
         talk
     }
+}
+
+impl Story {
+    /// The policy, with the story's own numbers.
+    fn spec(&self) -> PolicySpec {
+        PolicySpec {
+            name: self.policy.clone(),
+            anchored: self.policy == "layered",
+            shorten_tools: self.policy != "window",
+            leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
+            choose: match self.policy.as_str() {
+                "lanes" => Choose::Lane,
+                "adaptive" => Choose::Relevance,
+                "levels" => Choose::Levels,
+                _ => Choose::Recent,
+            },
+            ..self.tune.clone()
+        }
+    }
+
+    /// What policies know of the turns: roles of what was said, and what the story says.
+    fn known(&self, turns: &[Vec<Said>], named: impl Fn(&str) -> usize) -> Vec<TurnFacts> {
+        let told = |said: &Said| MessageFacts { role: said.role, age: 0, flags: Vec::new() };
+        let messages = |said: &Vec<Said>| said.iter().filter(|said| said.bar.is_none()).map(told).collect();
+        let plain = |said| TurnFacts { messages: messages(said), similarity: Some(0), ..TurnFacts::default() };
+        let mut facts: Vec<TurnFacts> = turns.iter().map(plain).collect();
+        for text in &self.facts {
+            let words: Vec<&str> = text.split(' ').collect();
+            for pair in words[2..].chunks(2) {
+                learn(&mut facts[named(words[1])], pair[0], pair[1]);
+            }
+        }
+        facts
+    }
+}
+
+fn learn(facts: &mut TurnFacts, key: &str, value: &str) {
+    match key {
+        "lane" => value.clone_into(&mut facts.lane),
+        "age" => {
+            facts.age = number(value).into();
+            facts.messages.iter_mut().for_each(|message| message.age = number(value).into());
+        }
+        "similarity" => facts.similarity = Some(value.parse().unwrap()),
+        "mentions" => {
+            let (later, all) = value.split_once('/').unwrap();
+            facts.mentions = (number(later), number(all));
+        }
+        "flags" => facts.messages[0].flags = value.split(',').map(word_as).collect(),
+        "priority" => facts.priority = value.parse().unwrap(),
+        "task" => facts.task = word_as(value),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A word as it stands in JSON.
+fn word_as<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).unwrap()
 }
 
 fn anchor(talk: &Talk, text: &str, named: impl Fn(&str) -> usize) -> Anchor {
@@ -248,6 +313,11 @@ fn line(row: &Row) -> String {
         .collect();
     if row.included() && !forms.is_empty() {
         let _ = write!(line, " [{}]", forms.join(", "));
+    }
+    if let Some(score) = row.scores.score {
+        let parts: Vec<String> =
+            row.scores.parts.iter().map(|(name, part)| format!("{name} {}", Milli(*part))).collect();
+        let _ = write!(line, " {{{} = {}}}", Milli(score), parts.join(" + "));
     }
     if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
         let _ = write!(line, " > {}", remedy.sentence(&remedy.action));

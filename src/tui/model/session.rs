@@ -4,6 +4,7 @@
 use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::lane::Lane;
 use crate::domain::message::NodeHead;
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
@@ -85,6 +86,14 @@ impl Session {
     #[must_use]
     pub fn find(&self, id: BranchId) -> Option<&Branch> {
         self.branches.iter().find(|branch| branch.id == id)
+    }
+
+    /// The lane of the next message on the branch stood on, a reply apart: the branch's own, else the one that it stands in.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        let Some(branch) = self.branch() else { return Lane::Root };
+        let stands = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
+        Lane::read(branch.overrides.lane.as_deref().or_else(stands).unwrap_or_default())
     }
 
     /// The settings of the branch stood on.

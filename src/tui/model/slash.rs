@@ -23,6 +23,11 @@ pub const WORDED: &[Worded] = &[
     Worded { name: "window", words: "N", sentence: "Keep the last N turns, for policies that count turns; 0 is all." },
     Worded { name: "policy", words: "NAME", sentence: "Choose by which rules the context is made." },
     Worded { name: "layout", words: "classic|cache_friendly", sentence: "Choose the order of the sections." },
+    Worded {
+        name: "lane",
+        words: "NAME|root",
+        sentence: "Put your next messages into this lane; without a name, say which it is.",
+    },
     Worded { name: "rename", words: "NAME", sentence: "Rename this branch." },
     Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
     Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },

@@ -3,6 +3,7 @@
 
 use super::{branches, lists, open, send, wire};
 use crate::domain::ids::BranchId;
+use crate::domain::lane::Lane;
 use crate::domain::mark::MarkKind;
 use crate::domain::mode::Mode;
 use crate::domain::policy::Layout;
@@ -148,6 +149,12 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
         }
         "layout" => overrides.layout = given,
         "personality" => overrides.personality = given,
+        "lane" if words.is_empty() => {
+            let lane = model.session.as_ref().map_or(Lane::Root, crate::tui::model::session::Session::lane);
+            let text = format!("Your next message goes into the lane {}.", lane.title());
+            return model.status.say(Weight::Notice, text, model.now);
+        }
+        "lane" => overrides.lane = Some(Lane::read(words).text()),
         _ => return other_words(model, name, words, branch.id, out),
     }
     branches::set_overrides(model, overrides, out);

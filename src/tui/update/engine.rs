@@ -6,6 +6,7 @@ use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::message::NodeHead;
+use crate::domain::plan::Warning;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
@@ -86,6 +87,7 @@ pub(super) fn solved(planned: Planned) -> Solved {
 pub(super) fn show(model: &mut Model, shown: Shown) {
     let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
     if !same {
+        announce(model, &shown);
         let content = match &shown.solved {
             Solved::Plan { plan, .. } => Content::Plan(plan.clone()),
             Solved::Blocked(blocked) => Content::Blocked(blocked.clone()),
@@ -97,6 +99,21 @@ pub(super) fn show(model: &mut Model, shown: Shown) {
         }
     }
     model.plan.shown = Some(shown);
+}
+
+/// Says once that the window took another size.
+fn announce(model: &mut Model, shown: &Shown) {
+    let said = |shown: &Shown| match &shown.solved {
+        Solved::Plan { plan, .. } => {
+            let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
+            adjusted.map(Warning::sentence)
+        }
+        Solved::Blocked(_) => None,
+    };
+    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
+    if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
+        model.status.say(Weight::Notice, text, model.now);
+    }
 }
 
 fn nodes(model: &mut Model, heads: Vec<NodeHead>) {

@@ -5,6 +5,7 @@ use super::block::{Block, Maker};
 use super::cache::Cache;
 use super::{Look, empty, paint};
 use crate::domain::ids::NodeId;
+use crate::domain::lane::Lane;
 use crate::tui::model::conversation::Place;
 use crate::tui::model::{Focus, Model};
 use crate::tui::text::{self, Line};
@@ -232,6 +233,11 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
     if let Some(branch) = session.branch() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, room / 3, glyphs.ellipsis));
+    }
+    let topic = session.lane();
+    if topic != Lane::Root {
+        line.push(Ink::Dim, &format!(" {} lane ", glyphs.dot));
+        line.push(Ink::Accent, &text::fit(&topic.title(), room / 4, glyphs.ellipsis));
     }
     if let Some(settings) = session.settings() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.dot));

@@ -3,13 +3,16 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
 use pleach::config::keymap::{Action, Keymap};
+use pleach::domain::facts::Task;
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::RunId;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::Role;
 use pleach::domain::mode::Mode;
+use pleach::domain::plan::{ContextPlan, Warning};
 use pleach::domain::tokens::Certainty;
+use pleach::domain::tuning::Milli;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Request};
 use pleach::tui::model::Focus;
 use pleach::tui::msg::Msg;
@@ -204,6 +207,51 @@ fn ctrl_c_clears_then_quits() {
     assert!(!other.model.quit);
     other.press("backspace ctrl-d");
     assert!(other.model.quit);
+}
+
+#[test]
+fn a_lane_is_set_and_stands_in_the_title() {
+    let mut stage = fixture::opened();
+    assert!(!stage.screen(120, 30).contains("lane"), "the root lane is not mentioned");
+    stage.type_text("/lane login bug").press("enter");
+    let lane = |r: &Request| match r {
+        Request::Override { overrides, .. } => overrides.lane.clone(),
+        _ => None,
+    };
+    assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some("login bug"));
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.lane = Some("login bug".into());
+    stage.event(Event::Branch(Box::new(branch)));
+    assert!(stage.screen(120, 30).contains("lane login bug"));
+    stage.type_text("/lane").press("enter");
+    assert!(stage.screen(120, 30).contains("goes into the lane login bug"));
+    stage.type_text("/lane root").press("enter");
+    assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
+}
+
+#[test]
+fn another_size_of_the_window_is_announced_once() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").wait(100);
+    let mut plan = fixture::plan(&fixture::story());
+    plan.warnings = vec![Warning::WindowAdjusted {
+        tokens: 10_000,
+        complexity: Milli(600),
+        task: Task::Debugging,
+        times: Milli(2_000),
+        limited: false,
+    }];
+    let reply = |stage: &mut Stage, plan: &ContextPlan| {
+        stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(fixture::planned(plan.clone())));
+    };
+    reply(&mut stage, &plan);
+    let said = |stage: &Stage| stage.model.status.shown().map(|said| said.text.clone()).unwrap_or_default();
+    assert!(said(&stage).starts_with("Adjusted context window to 10000 tokens (complexity: 0.6, debugging"));
+    while stage.model.status.dismiss() {}
+    stage.type_text(" there").wait(100);
+    plan.id = Hash::of(b"the next");
+    reply(&mut stage, &plan);
+    assert_eq!(said(&stage), "", "not again with every key");
 }
 
 #[test]

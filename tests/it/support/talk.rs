@@ -3,6 +3,7 @@
 
 use pleach::context::project::{self, Standing};
 use pleach::context::render::{Texts, tools_json};
+use pleach::domain::facts::TurnFacts;
 use pleach::domain::hash::{Fields, Hash};
 use pleach::domain::input::{Bar, Block, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
@@ -103,6 +104,10 @@ pub(crate) struct Talk {
     pub(crate) anchor: Option<Anchor>,
     /// Shifts the keys: another conversation.
     pub(crate) born: u64,
+    /// What policies know of the closed turns.
+    pub(crate) facts: Vec<TurnFacts>,
+    /// The lane of the open turn.
+    pub(crate) lane: String,
 }
 
 impl Default for Talk {
@@ -124,6 +129,8 @@ impl Default for Talk {
             tools: 0,
             anchor: None,
             born: 0,
+            facts: Vec::new(),
+            lane: String::new(),
         }
     }
 }
@@ -324,6 +331,11 @@ impl Gatherer<'_> {
             source: Source { turn: Some(number), ..Source::default() },
             card: card.then(|| self.card(turn, said, &messages)),
             messages,
+            facts: if turn == OPEN {
+                TurnFacts { lane: talk.lane.clone(), ..TurnFacts::default() }
+            } else {
+                talk.facts.get(turn).cloned().unwrap_or_default()
+            },
         }
     }
 

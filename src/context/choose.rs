@@ -1,0 +1,248 @@
+//! What the policy chooses among the turns, and in which form, before marks and hard rules: a turn that it keeps out still
+//! comes when a person pins or includes it, and a turn that it takes still leaves when there is no room.
+//! Not for: the formulas (`policy`), where the window starts (`window`) or the budget (`admit`). A choice looks at no
+//! marks, so that marking one turn never moves another: pins come on top of a target.
+
+use super::forms::{Marks, turn_cost};
+use super::policy::levels::{self, Fixed, Left, LevelTurn};
+use super::policy::relevance::{self, Candidate, Room};
+use super::policy::{Costs, Score, adaptive, lanes};
+use super::window::{self, CLOSED_RESULT};
+use crate::domain::input::{PlanInput, TurnInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::plan::{Form, Reason, Row, Warning};
+use crate::domain::policy::Section;
+use crate::domain::tuning::Choose;
+use std::collections::HashMap;
+
+/// What a policy chose, turn by turn.
+pub(super) struct Choice {
+    /// Why it keeps a turn out.
+    reasons: Vec<Option<Reason>>,
+    /// Why it takes a turn.
+    takes: Vec<Reason>,
+    /// The best form that it allows a turn.
+    forms: Vec<Form>,
+    /// A person's mark keeps the turn in.
+    held: Vec<bool>,
+    /// Empty where the policy scores nothing.
+    scores: Vec<Score>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Choice {
+    /// Whether the policy keeps this turn out and no mark brings it back.
+    pub(super) fn withholds(&self, turn: usize) -> bool {
+        self.reasons[turn].is_some() && !self.held[turn]
+    }
+
+    /// Why the policy keeps a turn out, whatever marks are on it.
+    pub(super) fn reason(&self, turn: usize) -> Option<&Reason> {
+        self.reasons[turn].as_ref()
+    }
+
+    /// Why a turn without a mark is in the window.
+    pub(super) fn takes(&self, turn: usize) -> Reason {
+        self.takes[turn].clone()
+    }
+
+    /// A form, or the lower one that the policy allows this turn.
+    pub(super) fn form(&self, turn: usize, wanted: Form) -> Form {
+        if self.held[turn] { wanted } else { lower(wanted, self.forms[turn]) }
+    }
+}
+
+/// The further down the ladder of two forms.
+fn lower(a: Form, b: Form) -> Form {
+    let rung = |form: Form| match form {
+        Form::Cut(_) => 1,
+        Form::Elided => 2,
+        Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => 0,
+    };
+    if rung(b) > rung(a) { b } else { a }
+}
+
+impl Choice {
+    /// Everything, as it is: the ground on which a call is blocked or not, whatever the policy would choose.
+    pub(super) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
+        let turns = input.turns.len();
+        let holds = |turn: &TurnInput| {
+            marks.turn(turn).is_some_and(|mark| match mark.kind {
+                MarkKind::Sticky | MarkKind::IncludeOnce => true,
+                MarkKind::Leased { turns } => turns > 0,
+                MarkKind::Exclude | MarkKind::ExcludeOnce => false,
+            })
+        };
+        Self {
+            reasons: vec![None; turns],
+            takes: vec![Reason::Recent; turns],
+            forms: vec![Form::Full; turns],
+            held: input.turns.iter().map(holds).collect(),
+            scores: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Chooses. `taken` is what stands beside the closed turns: blocks, tools, framing, the open turn.
+pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32) -> Choice {
+    let mut choice = Choice::all(input, marks);
+    match input.policy.choose {
+        Choose::Recent => {}
+        Choose::Lane => by_lane(input, &mut choice),
+        Choose::Relevance => by_relevance(input, taken, &mut choice),
+        Choose::Levels => by_levels(input, taken, open, &mut choice),
+    }
+    choice
+}
+
+/// Turns of other lanes stay out, and those of this one beyond its newest messages.
+fn by_lane(input: &PlanInput, choice: &mut Choice) {
+    let lane = &input.open.facts.lane;
+    let (mut own, mut at) = (Vec::new(), Vec::new());
+    for (index, turn) in input.turns.iter().enumerate() {
+        if turn.facts.lane == *lane {
+            own.push(lanes::LaneTurn { messages: sent(turn), tokens: 0 });
+            at.push(index);
+        } else if sent(turn) > 0 {
+            choice.reasons[index] = Some(Reason::OtherLane);
+        }
+    }
+    let messages = input.policy.lanes.messages;
+    for index in at.into_iter().take(lanes::recent(&own, messages)) {
+        choice.reasons[index] = Some(Reason::LaneCount { messages }).filter(|_| sent(&input.turns[index]) > 0);
+    }
+}
+
+/// Messages that a turn sends.
+fn sent(turn: &TurnInput) -> u32 {
+    u32::try_from(turn.messages.iter().filter(|message| message.bar.is_none()).count()).unwrap_or(u32::MAX)
+}
+
+/// The newest turns, then the most relevant, up to the moving target.
+fn by_relevance(input: &PlanInput, taken: u32, choice: &mut Choice) {
+    let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
+    let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
+    let size = adaptive::replay(&facts, spec);
+    let most = input.budget.prompt;
+    let (target, before) = (size.target.min(most), size.before.min(most));
+    choice.scores = facts.iter().map(|facts| relevance::turn(facts, relevant)).collect();
+    let tokens = target.saturating_sub(taken);
+    let room = Room {
+        tokens,
+        messages: spec.messages,
+        recent: spec.recent_share.share(tokens),
+        shorten: input.policy.shorten_tools,
+    };
+    let floor = window::floor(input);
+    let candidates: Vec<Candidate> = input.turns[floor..]
+        .iter()
+        .zip(&choice.scores[floor..])
+        .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
+        .collect();
+    for (at, taken) in relevance::fill(&candidates, room).into_iter().enumerate() {
+        match taken {
+            Some(taken) => {
+                choice.forms[floor + at] = taken.form;
+                choice.takes[floor + at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
+            }
+            None if sent(&input.turns[floor + at]) == 0 => {}
+            None => choice.reasons[floor + at] = Some(Reason::SoftTarget { tokens: target }),
+        }
+    }
+    if target != before {
+        choice.warnings.push(Warning::WindowAdjusted {
+            tokens: target,
+            complexity: size.complexity.shown(),
+            task: size.task,
+            times: spec.tasks.of(size.task),
+            limited: size.limited,
+        });
+    }
+}
+
+/// Each level within its budget; the lowest scores leave.
+fn by_levels(input: &PlanInput, taken: u32, open: u32, choice: &mut Choice) {
+    let spec = &input.policy.levels;
+    choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, false, spec)).collect();
+    let floor = window::floor(input);
+    let turns: Vec<LevelTurn> = input.turns[floor..]
+        .iter()
+        .zip(&choice.scores[floor..])
+        .map(|(turn, score)| LevelTurn {
+            costs: costs(input, turn),
+            age: turn.facts.age,
+            score: score.raw,
+            priority: turn.facts.priority,
+        })
+        .collect();
+    let total = spec.total.min(input.budget.prompt);
+    let decision = levels::decide(&turns, fixed(input, taken, open), total, spec);
+    for (at, verdict) in decision.turns.into_iter().enumerate() {
+        let reason = match verdict {
+            Ok(form) => {
+                choice.forms[floor + at] = form;
+                choice.takes[floor + at] = Reason::WorkingLevel;
+                continue;
+            }
+            Err(Left::Full { budget }) => Reason::LevelFull { budget },
+            Err(Left::Triggered) => Reason::LevelsOver { percent: spec.trigger_percent },
+        };
+        choice.reasons[floor + at] = Some(reason).filter(|_| sent(&input.turns[floor + at]) > 0);
+    }
+    if let Some(over) = decision.cannot {
+        choice.warnings.push(Warning::LevelsCannotFit { over, percent: spec.trigger_percent });
+    }
+}
+
+/// What the levels hold before any closed turn.
+fn fixed(input: &PlanInput, taken: u32, open: u32) -> Fixed {
+    let sum = |sections: &[Section]| {
+        let blocks = input.blocks.iter().filter(|block| sections.contains(&block.section));
+        blocks.fold(0_u32, |sum, block| sum.saturating_add(block.tokens))
+    };
+    let session = sum(&[
+        Section::State,
+        Section::SessionSummary,
+        Section::LaneSummary,
+        Section::Orientation,
+        Section::Retrieved,
+        Section::LeasedPins,
+    ]);
+    let working = sum(&[Section::QuotedReply, Section::UserMessage]).saturating_add(open);
+    Fixed { permanent: taken.saturating_sub(session.saturating_add(working)), session, working }
+}
+
+/// What a turn costs without any mark, on each rung.
+fn costs(input: &PlanInput, turn: &TurnInput) -> Costs {
+    let none = Marks::new(&[]);
+    let full = turn_cost(turn, Form::Full, &none);
+    if !input.policy.shorten_tools {
+        return Costs { full, cut: full, elided: full };
+    }
+    let cut = turn_cost(turn, Form::Cut(CLOSED_RESULT), &none).min(full);
+    Costs { full, cut, elided: turn_cost(turn, Form::Elided, &none).min(cut) }
+}
+
+/// Writes scores into the rows of turns; a pin's own part is added here, where it moves nothing.
+pub(super) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &Choice) {
+    if choice.scores.is_empty() {
+        return;
+    }
+    let by_atom: HashMap<Atom, usize> = input.turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
+    for row in rows {
+        let Some(at) = by_atom.get(&row.atom).copied() else { continue };
+        let pinned = row.pin == Some(MarkKind::Sticky);
+        let score = match input.policy.choose {
+            Choose::Levels => levels::priority(&input.turns[at].facts, pinned, &input.policy.levels),
+            Choose::Relevance if pinned => {
+                let mut parts = choice.scores[at].parts.clone();
+                parts.push(("starred", input.policy.relevance.starred.0));
+                Score::of(parts)
+            }
+            Choose::Relevance | Choose::Recent | Choose::Lane => choice.scores[at].clone(),
+        };
+        row.scores.score = Some(score.shown());
+        row.scores.parts = score.parts.iter().map(|(name, part)| ((*name).to_owned(), *part)).collect();
+    }
+}

@@ -1,0 +1,222 @@
+//! Reads from words what a message holds and what a conversation is about, by whole words and with regard to "no".
+//! Not for: meaning; these are cheap hints that only shift weights, and each is shown with the score that it gave.
+
+use crate::domain::facts::{Flag, Task};
+use crate::domain::message::Role;
+use crate::domain::tuning::Adaptive;
+
+/// Words before an error word that take it back.
+const NOT: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];
+/// Words that say that something was solved.
+const SOLVED: &[&str] = &["fixed", "solved", "resolved", "works", "passes", "solution", "fix"];
+
+/// What a task is told by: words that say it alone, and words that need another.
+struct Signs {
+    task: Task,
+    strong: &'static [&'static str],
+    weak: &'static [&'static str],
+}
+
+/// In order of precedence where two are told equally: a fault in code is debugging (the seed asked for code first).
+const SIGNS: &[Signs] = &[
+    Signs {
+        task: Task::Debugging,
+        strong: &["bug", "debug", "debugging", "traceback", "stacktrace", "segfault", "crash", "crashes", "panics"],
+        weak: &["fix", "broken", "fails", "failing", "wrong", "why"],
+    },
+    Signs {
+        task: Task::Coding,
+        strong: &["code", "function", "refactor", "compile", "implement", "struct", "method", "def"],
+        weak: &["class", "import", "return", "write", "test", "type", "module"],
+    },
+    Signs {
+        task: Task::ComplexAnalysis,
+        strong: &["tradeoff", "tradeoffs", "trade-off", "trade-offs"],
+        weak: &["analyze", "analyse", "compare", "evaluate", "design", "strategy", "pros", "cons", "implications"],
+    },
+    Signs {
+        task: Task::Research,
+        strong: &["research", "study"],
+        weak: &["find", "search", "learn", "explain", "sources"],
+    },
+];
+
+/// The words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-');
+    text.split(move |c: char| !inside(c))
+        .map(|word| word.trim_matches(['\'', '’', '-']))
+        .filter(|word| !word.is_empty())
+}
+
+/// Whether a block of code begins in it: three backticks (or more) at the start of a line.
+#[must_use]
+pub fn has_code(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with("```"))
+}
+
+/// Whether it tells of an error: one of the words, in the singular or plural, or a name like `TypeError`, not taken back
+/// by a "no" up to two words before it nor by a zero after it. "No errors", "terror" and `error_count` tell of none.
+#[must_use]
+pub fn tells_error(text: &str, error_words: &[String]) -> bool {
+    let words: Vec<&str> = words(text).collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let before = &words[at.saturating_sub(2)..at];
+        let taken_back = before.iter().any(|word| denies(word)) || words.get(at + 1).is_some_and(|next| *next == "0");
+        error_word(word, error_words) && !taken_back
+    })
+}
+
+fn denies(word: &str) -> bool {
+    NOT.iter().any(|no| word.eq_ignore_ascii_case(no)) || word.ends_with("n't") || word.ends_with("n’t")
+}
+
+fn error_word(word: &str, error_words: &[String]) -> bool {
+    let named = ["Error", "Exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end));
+    named || error_words.iter().any(|known| is_word(word, known))
+}
+
+/// The same word in any case, or its plural.
+fn is_word(word: &str, known: &str) -> bool {
+    let word = word.to_lowercase();
+    word == *known || word.strip_suffix('s') == Some(known)
+}
+
+/// Whether it asks: a question mark that ends a word outside blocks of code, not one inside an address or a pattern.
+#[must_use]
+pub fn asks(text: &str) -> bool {
+    let mut fenced = false;
+    text.lines().any(|line| {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        !fenced
+            && line.split_whitespace().any(|word| word.trim_end_matches(['"', '\'', ')', '*', '!', '”']).ends_with('?'))
+    })
+}
+
+/// Whether it says that something was solved, and not that it was not.
+#[must_use]
+pub fn solves(text: &str) -> bool {
+    let words: Vec<&str> = words(text).collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let denied = words[at.saturating_sub(2)..at].iter().any(|word| denies(word));
+        !denied && SOLVED.iter().any(|known| word.eq_ignore_ascii_case(known))
+    })
+}
+
+/// What a message holds. Only an answer or a result solves; only a person asks.
+#[must_use]
+pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
+    let technical = || words(text).any(|word| spec.technical_words.iter().any(|known| is_word(word, known)));
+    let long = || text.chars().nth(spec.long_characters as usize).is_some();
+    let found = [
+        (Flag::Error, tells_error(text, &spec.error_words)),
+        (Flag::Code, has_code(text)),
+        (Flag::Question, asks(text)),
+        (Flag::Solution, role == Role::Assistant && solves(text)),
+        (Flag::Long, long()),
+        (Flag::Technical, technical()),
+    ];
+    found.into_iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag).collect()
+}
+
+/// What the conversation is about after a user's message. A message without a sign leaves it as it was ("go on"), and so
+/// does everything that others say.
+#[must_use]
+pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
+    let heard: Vec<String> = words(text).map(str::to_lowercase).collect();
+    let error = tells_error(text, &spec.error_words);
+    let code = has_code(text);
+    let mut best = (0_usize, before);
+    for signs in SIGNS {
+        let count = |list: &[&str]| heard.iter().filter(|word| list.contains(&word.as_str())).count();
+        let own = match signs.task {
+            Task::Debugging => 2 * usize::from(error),
+            Task::Coding => 2 * usize::from(code),
+            Task::General | Task::Research | Task::ComplexAnalysis => 0,
+        };
+        let told = 2 * count(signs.strong) + count(signs.weak) + own;
+        if told >= 2 && told > best.0 {
+            best = (told, signs.task);
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Adaptive {
+        Adaptive::default()
+    }
+
+    fn errs(text: &str) -> bool {
+        tells_error(text, &spec().error_words)
+    }
+
+    /// The seed looked for "error" anywhere (B9).
+    #[test]
+    fn errors_are_words_that_nobody_takes_back() {
+        for text in [
+            "error[E0308]: mismatched types",
+            "ValueError: bad",
+            "It failed again",
+            "Two ERRORS remain.",
+            "the build failed with exceptions",
+            "{\"level\":\"error\"}",
+        ] {
+            assert!(errs(text), "{text}");
+        }
+        for text in [
+            "no errors",
+            "There were no build errors.",
+            "It finished without any error",
+            "0 errors, 3 warnings",
+            "errors: 0",
+            "a terror of a film",
+            "error_count is a metric",
+            "It hasn't failed",
+            "The terrorist exceptional unfailed",
+        ] {
+            assert!(!errs(text), "{text}");
+        }
+    }
+
+    /// The seed took any "import" or "class", asked for code before faults, and let answers change the state (B10).
+    #[test]
+    fn a_task_is_told_by_whole_words_of_the_user() {
+        let told = |text: &str| task(text, &spec(), Task::General);
+        assert_eq!(told("This is an important classic."), Task::General);
+        assert_eq!(told("I sat in first class"), Task::General, "one weak word is none");
+        assert_eq!(told("Please import the class for me"), Task::Coding);
+        assert_eq!(told("Write a function that sorts"), Task::Coding);
+        assert_eq!(told("Debug this function"), Task::Debugging, "the fault before the code");
+        assert_eq!(told("I get an error when it starts"), Task::Debugging);
+        assert_eq!(told("there are no errors"), Task::General);
+        assert_eq!(told("```rust\nfn main() {}\n```"), Task::Coding);
+        assert_eq!(told("research the history of tea"), Task::Research);
+        assert_eq!(told("compare the pros and cons"), Task::ComplexAnalysis);
+        assert_eq!(task("go on", &spec(), Task::Debugging), Task::Debugging);
+    }
+
+    #[test]
+    fn questions_and_code_have_their_place() {
+        assert!(asks("Why does it fail?") && asks("(really?)") && asks("what?!"));
+        assert!(!asks("see http://a.b/c?d=1 for more") && !asks("```\nwhy?\n```"));
+        assert!(has_code("Look:\n```rust\nx\n```") && !has_code("use ``` inline"));
+        assert!(solves("I fixed it.") && !solves("It is not fixed yet") && !solves("a prefix"));
+    }
+
+    #[test]
+    fn flags_come_once_and_in_order() {
+        let text = format!("The database API failed?\n```\nx\n```\n{}", "long ".repeat(120));
+        assert_eq!(
+            flags(Role::User, &text, &spec()),
+            [Flag::Error, Flag::Code, Flag::Question, Flag::Long, Flag::Technical]
+        );
+        assert_eq!(flags(Role::Assistant, "The fix works.", &spec()), [Flag::Solution]);
+        assert!(flags(Role::User, "apish databased", &spec()).is_empty());
+    }
+}

@@ -1,0 +1,319 @@
+//! Lanes (S001-8 to 22, 34 to 38, 54, 55): which of a lane's turns are recent, when a summary is due and what it covers,
+//! what a message answers, and the question that waits for an answer of a type.
+//! Not for: making summaries or the lane of a new message (`domain::lane`).
+
+use crate::domain::tuning::Lanes;
+
+/// A turn of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LaneTurn {
+    /// Its messages.
+    pub messages: u32,
+    /// Its tokens.
+    pub tokens: u32,
+}
+
+/// The first of these turns (oldest first) that is within the newest `most` messages, at a turn border; the newest turn
+/// always is.
+#[must_use]
+pub fn recent(turns: &[LaneTurn], most: u32) -> usize {
+    let mut held = 0_u32;
+    let mut start = turns.len();
+    for (at, turn) in turns.iter().enumerate().rev() {
+        held = held.saturating_add(turn.messages);
+        if held > most && start < turns.len() {
+            break;
+        }
+        start = at;
+    }
+    start
+}
+
+/// Why a summary is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// So many messages are not summarised.
+    Messages(u32),
+    /// So many tokens are not summarised.
+    Tokens(u32),
+    /// The last summary is so many hours old.
+    Hours(u64),
+}
+
+/// A summary that is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Due {
+    /// Why.
+    pub cause: Cause,
+    /// It covers the unsummarised turns before this index; this one is the first that stays as it is.
+    pub upto: usize,
+}
+
+/// Whether a lane's unsummarised turns (oldest first) need a summary, and of what. `since` is the age of the last summary
+/// (or of the lane's first message) in seconds. Only unsummarised turns count, so that one summary does not call for the
+/// next (B28); the cut is at a turn border, so that nothing is lost or told twice between the summary and what follows
+/// (B29: `summary.to + 1 == first raw turn`). None where the newest `keep` messages are all there is.
+#[must_use]
+pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<Due> {
+    let messages = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
+    let tokens = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
+    let hours = since / 3_600;
+    let cause = if messages > spec.messages {
+        Cause::Messages(messages)
+    } else if tokens > spec.tokens {
+        Cause::Tokens(tokens)
+    } else if spec.hours > 0 && since > u64::from(spec.hours) * 3_600 {
+        Cause::Hours(hours)
+    } else {
+        return None;
+    };
+    let upto = recent(unsummarised, spec.keep);
+    (upto > 0).then_some(Due { cause, upto })
+}
+
+/// What an answer must look like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// Yes or no.
+    YesNo,
+    /// A number, maybe with a unit.
+    Number,
+    /// A path or the name of a file.
+    Path,
+    /// Any words that ask nothing back.
+    Text,
+}
+
+impl Slot {
+    const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
+
+    /// Its word in a state block.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::YesNo => "yes_no",
+            Self::Number => "number",
+            Self::Path => "path",
+            Self::Text => "text",
+        }
+    }
+
+    /// Whether a message is such an answer, and nothing more than that: a new task with a number in it is none (S001-55).
+    #[must_use]
+    pub fn matches(self, message: &str) -> bool {
+        let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let small = |most: usize| !words.is_empty() && words.len() <= most && !text.contains(['\n', '?']);
+        match self {
+            Self::YesNo => small(4) && yes_or_no(words[0]),
+            Self::Number => small(3) && words.iter().any(|word| number(word)),
+            Self::Path => small(1) && path(words[0]),
+            Self::Text => small(40),
+        }
+    }
+}
+
+fn yes_or_no(word: &str) -> bool {
+    const WORDS: &[&str] = &["yes", "no", "y", "n", "yeah", "yep", "nope", "sure", "ok", "okay", "true", "false"];
+    let word = word.trim_end_matches([',', ';', ':']);
+    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn number(word: &str) -> bool {
+    let digits = word.trim_start_matches(['-', '+', '$', '€', '£', '#']);
+    let digits = digits.trim_end_matches(|c: char| c.is_alphabetic() || c == '%');
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '_' | ':'))
+}
+
+fn path(word: &str) -> bool {
+    let word = word.trim_matches(['`', '"', '\'']);
+    let ending = word.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && !end.is_empty() && end.len() <= 8 && end.chars().all(char::is_alphanumeric)
+    });
+    !word.is_empty() && !word.contains("://") && (word.contains(['/', '\\']) || (ending && !number(word)))
+}
+
+/// A question that waits for an answer of a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pending {
+    /// What the answer must look like.
+    pub slot: Slot,
+    /// The question, as the model put it.
+    pub question: String,
+}
+
+/// Seconds after which a pending question has expired.
+pub const EXPIRES: u64 = 24 * 3_600;
+
+/// The pending question of a state block: its last line `Pending: <type> <question>`, the key and the type in any case.
+#[must_use]
+pub fn pending(state: &str) -> Option<Pending> {
+    let mut found = None;
+    for line in state.lines() {
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*'));
+        let Some((key, rest)) = line.split_once(':') else { continue };
+        if !key.trim_matches(['*', ' ']).eq_ignore_ascii_case("pending") {
+            continue;
+        }
+        let rest = rest.trim_start_matches(['*', ' ']).trim();
+        let (word, question) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let slot = Slot::ALL.into_iter().find(|slot| word.trim_end_matches(':').eq_ignore_ascii_case(slot.name()));
+        found = slot.map(|slot| Pending { slot, question: question.trim().to_owned() });
+    }
+    found.filter(|pending| !pending.question.is_empty())
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Focus<K> {
+    /// The message that it replies to.
+    Reply(K),
+    /// The question that waited for it.
+    Pending,
+    /// The newest answer in its lane.
+    Latest(K),
+    /// Nothing before it in its lane.
+    None,
+}
+
+/// A message's focus: an explicit reply, else a pending question of its lane that it matches and that has not expired,
+/// else the newest answer in its lane. The seed put pending last, where it was never reached (B24, C18). Also says whether
+/// the pending question stays open: a message that does not match it clears it and keeps the focus that it would have had.
+#[must_use]
+pub fn focus<K>(
+    reply: Option<K>,
+    pending: Option<(&Pending, u64)>,
+    latest: Option<K>,
+    message: &str,
+) -> (Focus<K>, bool) {
+    let live = pending.filter(|(_, age)| *age <= EXPIRES);
+    if let Some(key) = reply {
+        return (Focus::Reply(key), live.is_some());
+    }
+    if live.is_some_and(|(pending, _)| pending.slot.matches(message)) {
+        return (Focus::Pending, false);
+    }
+    (latest.map_or(Focus::None, Focus::Latest), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn turns(count: usize, tokens: u32) -> Vec<LaneTurn> {
+        vec![LaneTurn { messages: 2, tokens }; count]
+    }
+
+    #[test]
+    fn a_summary_is_due_by_messages_tokens_or_hours() {
+        let spec = Lanes::default();
+        assert_eq!(due(&turns(15, 10), 0, &spec), None, "30 messages are not more than 30");
+        assert_eq!(due(&turns(16, 10), 0, &spec), Some(Due { cause: Cause::Messages(32), upto: 11 }));
+        assert_eq!(due(&turns(10, 250), 0, &spec), None);
+        assert_eq!(due(&turns(10, 251), 0, &spec), Some(Due { cause: Cause::Tokens(2_510), upto: 5 }));
+        assert_eq!(due(&turns(10, 1), 24 * 3_600, &spec), None);
+        assert_eq!(due(&turns(10, 1), 24 * 3_600 + 1, &spec), Some(Due { cause: Cause::Hours(24), upto: 5 }));
+        assert_eq!(due(&turns(10, 1), u64::MAX, &Lanes { hours: 0, ..spec }), None);
+        assert_eq!(due(&turns(5, 900), 0, &spec), None, "the last ten stay, however long");
+    }
+
+    /// The seed counted all messages, so that it compacted after every further turn (B28).
+    #[test]
+    fn one_summary_does_not_call_for_the_next() {
+        let spec = Lanes::default();
+        let (mut lane, mut first_raw, mut made) = (Vec::new(), 0, 0);
+        for number in 0..100 {
+            lane.push(LaneTurn { messages: 2, tokens: 20 });
+            if let Some(due) = due(&lane[first_raw..], 0, &spec) {
+                assert_eq!(lane[first_raw + due.upto..].len(), 5, "turn {number}");
+                first_raw += due.upto;
+                made += 1;
+            }
+        }
+        assert_eq!(made, 8, "every eleventh turn after the first sixteen");
+    }
+
+    proptest! {
+        /// A summary covers the turns before the first one that stays, all of them and no other (B29), and at least the
+        /// newest turn stays.
+        #[test]
+        fn summaries_end_where_the_tail_begins(sizes in prop::collection::vec((1_u32..9, 0_u32..800), 1..60), keep in 0_u32..30) {
+            let lane: Vec<LaneTurn> = sizes.into_iter().map(|(messages, tokens)| LaneTurn { messages, tokens }).collect();
+            let spec = Lanes { keep, ..Lanes::default() };
+            if let Some(due) = due(&lane, 0, &spec) {
+                let tail: u32 = lane[due.upto..].iter().map(|turn| turn.messages).sum();
+                prop_assert!(due.upto > 0 && due.upto < lane.len());
+                prop_assert!(tail <= keep || due.upto + 1 == lane.len());
+                prop_assert!(tail + lane[due.upto - 1].messages > keep);
+            }
+        }
+    }
+
+    #[test]
+    fn slots_know_their_answers() {
+        let yes = [
+            (Slot::YesNo, "Yes."),
+            (Slot::YesNo, "no, thanks"),
+            (Slot::YesNo, "ok do it"),
+            (Slot::Number, "42"),
+            (Slot::Number, "about 3.5 GB"),
+            (Slot::Number, "12%"),
+            (Slot::Number, "1,000"),
+            (Slot::Path, "src/main.rs"),
+            (Slot::Path, "`Cargo.toml`"),
+            (Slot::Path, "C:\\temp"),
+            (Slot::Text, "the blue one with the long handle"),
+        ];
+        let no = [
+            (Slot::YesNo, "Not now: please write a function that sorts"),
+            (Slot::YesNo, "yes?"),
+            (Slot::YesNo, ""),
+            (Slot::Number, "Translate chapter 7 into French for me"),
+            (Slot::Number, "v2beta"),
+            (Slot::Path, "see src/main.rs please"),
+            (Slot::Path, "https://a.b/c"),
+            (Slot::Path, "3.5"),
+            (Slot::Path, "hello."),
+            (Slot::Text, "what do you mean?"),
+        ];
+        for (slot, text) in yes {
+            assert!(slot.matches(text), "{slot:?} {text}");
+        }
+        for (slot, text) in no {
+            assert!(!slot.matches(text), "{slot:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_state_block_opens_a_slot() {
+        let found = pending("Goal: ship\n- **Pending:** yes_no Shall I push it?\nNext: wait").unwrap();
+        assert_eq!((found.slot, found.question.as_str()), (Slot::YesNo, "Shall I push it?"));
+        assert_eq!(pending("pending: Number How many?").unwrap().slot, Slot::Number);
+        assert_eq!(pending("Pending: none"), None);
+        assert_eq!(pending("Pending: path"), None, "a slot without a question asks nothing");
+        assert_eq!(pending("Pending: text Name?\nPending: none"), None, "the last line counts");
+        assert_eq!(pending("nothing pending: here"), None);
+    }
+
+    /// In the seed the newest answer came before the pending question, which was so never reached (B24).
+    #[test]
+    fn a_pending_question_comes_before_the_newest_answer() {
+        let question = Pending { slot: Slot::YesNo, question: "Push?".into() };
+        let waiting = |age| Some((&question, age));
+        assert_eq!(focus(None, waiting(60), Some(7), "yes"), (Focus::Pending, false));
+        assert_eq!(
+            focus(Some(3), waiting(60), Some(7), "yes"),
+            (Focus::Reply(3), true),
+            "a reply is about its message"
+        );
+        assert_eq!(focus(None, waiting(EXPIRES + 1), Some(7), "yes"), (Focus::Latest(7), false), "expired");
+        assert_eq!(
+            focus(None, waiting(60), Some(7), "Write a poem"),
+            (Focus::Latest(7), false),
+            "cleared, focus untouched"
+        );
+        assert_eq!(focus::<u8>(None, None, None, "hi"), (Focus::None, false));
+    }
+}

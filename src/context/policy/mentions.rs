@@ -1,0 +1,129 @@
+//! Which terms a text uses, how often a turn's terms come again later, and how alike two texts are by them. Stands in for
+//! vectors where there are none.
+//! Not for: search (`retrieval`), which weighs terms by how rare they are.
+
+use std::collections::HashMap;
+
+/// Terms of a text that are kept at most, the first ones.
+const MOST: usize = 256;
+/// Among fewer turns no term is too common.
+const FEW: usize = 8;
+/// Shorter words name nothing.
+const SHORTEST: usize = 4;
+/// Long words that name nothing either.
+const COMMON: &[&str] = &[
+    "about", "after", "again", "also", "because", "been", "before", "being", "could", "does", "doing", "done", "each",
+    "even", "from", "have", "here", "into", "it's", "just", "like", "make", "many", "more", "most", "much", "need",
+    "only", "other", "over", "please", "same", "should", "some", "such", "than", "that", "that's", "their", "them",
+    "then", "there", "these", "they", "thing", "this", "those", "time", "under", "very", "want", "well", "were",
+    "what", "when", "where", "which", "while", "will", "with", "would", "your",
+];
+
+/// The terms of a text as hashes, each once, sorted: words of four characters or more in any case, names and paths whole
+/// (`src/auth.rs`, `refresh_token`, `tree::Slot`).
+#[must_use]
+pub fn terms(text: &str) -> Vec<u64> {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | ':' | '-' | '\'');
+    let mut found = Vec::new();
+    for word in text.split(|c: char| !inside(c)) {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        if word.chars().nth(SHORTEST - 1).is_none() {
+            continue;
+        }
+        let word = word.to_lowercase();
+        if COMMON.binary_search(&word.as_str()).is_err() {
+            let hash = fnv(word.as_bytes());
+            if !found.contains(&hash) {
+                found.push(hash);
+            }
+        }
+        if found.len() >= MOST {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// FNV-1a: the same on every machine; a rare collision only shifts a score.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// For each turn (oldest first, the open one last): how often its terms come in later turns, and in all. A term counts once
+/// a turn; one that most turns use names nothing and is left out.
+#[must_use]
+pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
+    let mut all: HashMap<u64, u32> = HashMap::new();
+    for term in turns.iter().flatten() {
+        *all.entry(*term).or_default() += 1;
+    }
+    let many = turns.len() / 2;
+    let mut seen: HashMap<u64, u32> = HashMap::new();
+    let counted = turns.iter().map(|terms| {
+        let mut sum = (0_u32, 0_u32);
+        for term in terms {
+            let total = all.get(term).copied().unwrap_or(0);
+            let before = seen.entry(*term).or_default();
+            *before += 1;
+            if turns.len() < FEW || total as usize <= many {
+                sum = (sum.0 + total - *before, sum.1 + total);
+            }
+        }
+        sum
+    });
+    counted.collect()
+}
+
+/// How alike two sorted lists of terms are, in thousandths: shared / √(one × other); 0 where one is empty.
+#[must_use]
+pub fn likeness(a: &[u64], b: &[u64]) -> i32 {
+    let shared = a.iter().filter(|term| b.binary_search(term).is_ok()).count();
+    if shared == 0 {
+        return 0;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "counts are small")]
+    let value = shared as f64 / ((a.len() * b.len()) as f64).sqrt();
+    #[allow(clippy::cast_possible_truncation, reason = "it is between 0 and 1000")]
+    let thousandths = (value * 1_000.0).round() as i32;
+    thousandths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_words_are_sorted() {
+        assert!(COMMON.is_sorted());
+    }
+
+    #[test]
+    fn terms_are_names_and_long_words() {
+        assert_eq!(terms("What is src/auth.rs, then?"), terms("(SRC/auth.rs)"));
+        assert_eq!(terms("go on with it").len(), 0);
+        assert_eq!(terms("token token Token's").len(), 2);
+        assert_ne!(terms("refresh_token"), terms("refresh token"));
+        let many: Vec<String> = (0..900).map(|n| format!("word{n}")).collect();
+        assert_eq!(terms(&many.join(" ")).len(), MOST);
+    }
+
+    #[test]
+    fn likeness_is_a_cosine() {
+        let of = |a: &str, b: &str| likeness(&terms(a), &terms(b));
+        assert_eq!(of("login fails after refresh", "refresh fails"), 816);
+        assert_eq!((of("alpha", "alpha"), of("alpha", "beta"), of("", "alpha")), (1_000, 0, 0));
+    }
+
+    /// The newest turn has no later mention, and a turn without terms none at all (B43).
+    #[test]
+    fn mentions_count_turns() {
+        let turns: Vec<Vec<u64>> = ["parser", "lexer", "so it is", "parser", "tokens"].map(terms).into();
+        assert_eq!(mentions(&turns), [(1, 2), (0, 1), (0, 0), (0, 2), (0, 1)]);
+        let mut many = vec![terms("parser"); 7];
+        many.insert(0, terms("parser lexer"));
+        many.push(terms("lexer"));
+        assert_eq!((mentions(&many)[0], mentions(&many)[1]), ((1, 2), (0, 0)), "most turns name the parser");
+        assert_eq!(mentions(&[]), []);
+    }
+}

@@ -1,0 +1,286 @@
+//! Relevance of messages and turns (S002-24 to 28), and filling a window by it: newest first, by whole turns, skipping
+//! what does not fit.
+//! Not for: how large the window is (`adaptive`).
+
+use super::{Costs, Score};
+use crate::context::window::CLOSED_RESULT;
+use crate::domain::facts::{Flag, MessageFacts, TurnFacts};
+use crate::domain::message::Role;
+use crate::domain::plan::Form;
+use crate::domain::tuning::Relevance;
+
+/// Beyond so many half lives (or time constants) recency is nothing.
+const LONG_AGO: u64 = 64;
+
+/// Recency in thousandths: `0.5^(age / half life)`, or `exp(-age / constant)` where the policy says so. Made of additions
+/// and multiplications alone, which are the same on every machine.
+#[must_use]
+pub fn recency(age: u64, spec: &Relevance) -> i32 {
+    let unit = u64::from(spec.half_life_hours.max(1)) * 3_600;
+    if age / unit >= LONG_AGO {
+        return 0;
+    }
+    let log = if spec.time_constant { 1.0 } else { std::f64::consts::LN_2 };
+    #[allow(clippy::cast_precision_loss, reason = "ages below 64 units are exact")]
+    let part = (age % unit) as f64 / unit as f64;
+    let mut value = falling(part * log);
+    for _ in 0..age / unit {
+        value *= falling(log);
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "it is between 0 and 1000")]
+    let thousandths = (value * 1_000.0).round() as i32;
+    thousandths
+}
+
+/// `exp(-x)` for x from 0 to 1, by its series.
+fn falling(x: f64) -> f64 {
+    let (mut sum, mut term) = (1.0, 1.0);
+    for n in 1..=20_u32 {
+        term *= -x / f64::from(n);
+        sum += term;
+    }
+    sum
+}
+
+/// A message's relevance: recency, flags, source and likeness, each weighted. `similarity` is in thousandths.
+#[must_use]
+pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) -> Score {
+    let weight = |flag: &Flag| match flag {
+        Flag::Error => spec.error.0,
+        Flag::Code => spec.code.0,
+        Flag::Question => spec.question.0,
+        Flag::Solution => spec.solution.0,
+        Flag::Long | Flag::Technical => 0,
+    };
+    let source = match facts.role {
+        Role::User => spec.from_user,
+        Role::Assistant => spec.from_assistant,
+        Role::Tool if facts.flags.contains(&Flag::Error) => spec.from_error,
+        Role::Tool => spec.from_file,
+        Role::System => spec.from_system,
+    };
+    let flags = facts.flags.iter().map(weight).fold(0_i32, i32::saturating_add);
+    let mut parts =
+        vec![("recency", spec.recency.of(recency(facts.age, spec))), ("flags", flags), ("source", source.0)];
+    parts.extend(similarity.map(|likeness| ("similarity", spec.similarity.of(likeness))));
+    Score::of(parts)
+}
+
+/// A turn is as relevant as its most relevant message (the first of equals).
+#[must_use]
+pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
+    let scores = facts.messages.iter().map(|one| message(one, facts.similarity, spec));
+    let mut best: Option<Score> = None;
+    for score in scores {
+        if best.as_ref().is_none_or(|best| score.raw > best.raw) {
+            best = Some(score);
+        }
+    }
+    best.unwrap_or_default()
+}
+
+/// A turn that could be in the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Candidate {
+    /// What it costs.
+    pub costs: Costs,
+    /// How many messages it has.
+    pub messages: u32,
+    /// Its raw score.
+    pub score: i32,
+}
+
+/// The room of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Tokens.
+    pub tokens: u32,
+    /// Messages.
+    pub messages: u32,
+    /// Tokens that the newest turns fill before the score decides.
+    pub recent: u32,
+    /// A turn that does not fit whole may come with its tool results shortened.
+    pub shorten: bool,
+}
+
+/// A turn that is in the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// In which form.
+    pub form: Form,
+    /// Its relevance brought it, not its age.
+    pub relevant: bool,
+}
+
+/// Which turns are in the window, and in which form; `turns` are oldest first. The newest turn comes before all others;
+/// then the newest while they fit into the recent part; then the others by score, the newer of equals first. What does
+/// not fit is skipped, and what is smaller still comes.
+#[must_use]
+pub fn fill(turns: &[Candidate], room: Room) -> Vec<Option<Taken>> {
+    let mut taken = vec![None; turns.len()];
+    let (mut tokens, mut messages) = (0_u32, 0_u32);
+    let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<Taken>>| -> bool {
+        let turn = &turns[at];
+        let form = fitting(&turn.costs, most.saturating_sub(tokens), room.shorten);
+        let fits = form.is_some() && messages.saturating_add(turn.messages) <= room.messages;
+        if let Some((form, cost)) = form.filter(|_| fits) {
+            taken[at] = Some(Taken { form, relevant });
+            tokens += cost;
+            messages += turn.messages;
+        }
+        fits
+    };
+    let mut next = turns.len();
+    if next > 0 {
+        take(next - 1, room.tokens, false, &mut taken);
+        next -= 1;
+    }
+    while next > 0 && take(next - 1, room.recent, false, &mut taken) {
+        next -= 1;
+    }
+    let mut rest: Vec<usize> = (0..next).collect();
+    rest.sort_by_key(|at| (std::cmp::Reverse(turns[*at].score), std::cmp::Reverse(*at)));
+    for at in rest {
+        take(at, room.tokens, true, &mut taken);
+    }
+    taken
+}
+
+/// The best form that fits, with its cost.
+fn fitting(costs: &Costs, free: u32, shorten: bool) -> Option<(Form, u32)> {
+    let forms = [(Form::Full, costs.full), (Form::Cut(CLOSED_RESULT), costs.cut), (Form::Elided, costs.elided)];
+    let forms = if shorten { &forms[..] } else { &forms[..1] };
+    forms.iter().copied().find(|(_, cost)| *cost <= free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tuning::Milli;
+    use proptest::prelude::*;
+
+    const HOUR: u64 = 3_600;
+
+    fn said(role: Role, hours: u64, flags: &[Flag]) -> MessageFacts {
+        MessageFacts { role, age: hours * HOUR, flags: flags.to_vec() }
+    }
+
+    fn raw(role: Role, hours: u64, flags: &[Flag]) -> i32 {
+        message(&said(role, hours, flags), None, &Relevance::default()).raw
+    }
+
+    /// The seed said half life and wrote a time constant (B11, C5).
+    #[test]
+    fn recency_halves_in_a_day() {
+        let half = Relevance::default();
+        assert_eq!([0, 12, 24, 48, 240].map(|h| recency(h * HOUR, &half)), [1_000, 707, 500, 250, 1]);
+        let literal = Relevance { time_constant: true, ..half };
+        assert_eq!([0, 12, 24, 48].map(|h| recency(h * HOUR, &literal)), [1_000, 607, 368, 135]);
+        assert_eq!(recency(59_911, &literal), 500, "the literal formula's half life is 16.64 hours");
+        assert_eq!(recency(u64::MAX, &half), 0);
+    }
+
+    #[test]
+    fn weights_are_the_seeds() {
+        assert_eq!(raw(Role::User, 0, &[]), 600);
+        assert_eq!(raw(Role::User, 0, &[Flag::Error, Flag::Code]), 1_600);
+        assert_eq!(raw(Role::Assistant, 500, &[Flag::Error, Flag::Code]), 1_200);
+        assert_eq!(raw(Role::Tool, 1_000, &[]), 100);
+        assert_eq!(raw(Role::Tool, 1_000, &[Flag::Error]), 1_000, "a tool's error is a source of its own");
+        assert_eq!(raw(Role::User, 24, &[Flag::Question, Flag::Solution]), 1_650);
+        let like = |cosine| message(&said(Role::User, 0, &[]), Some(cosine), &Relevance::default()).raw;
+        assert_eq!((like(500), like(-500)), (800, 400), "a likeness may be negative (B8)");
+    }
+
+    /// Both score 1.0 in the seed, so that chance decided (B8, C7).
+    #[test]
+    fn high_scores_rank_by_their_raw_sums_and_show_as_one() {
+        let (new, old) =
+            (said(Role::User, 0, &[Flag::Error, Flag::Code]), said(Role::Assistant, 500, &[Flag::Error, Flag::Code]));
+        let score = |facts| message(facts, None, &Relevance::default());
+        assert_eq!((score(&new).shown(), score(&old).shown()), (1_000, 1_000));
+        assert!(score(&new).raw > score(&old).raw);
+    }
+
+    #[test]
+    fn a_turn_is_as_relevant_as_its_best_message() {
+        let facts = TurnFacts {
+            messages: vec![said(Role::User, 1_000, &[]), said(Role::Assistant, 1_000, &[Flag::Solution])],
+            similarity: Some(250),
+            ..TurnFacts::default()
+        };
+        let score = turn(&facts, &Relevance::default());
+        assert_eq!(score.parts, [("recency", 0), ("flags", 700), ("source", 200), ("similarity", 100)]);
+        let light = Relevance { solution: Milli(0), ..Relevance::default() };
+        assert_eq!(turn(&facts, &light).parts[2], ("source", 300));
+        assert_eq!(turn(&TurnFacts::default(), &light), Score::default());
+    }
+
+    fn plain(tokens: u32, score: i32) -> Candidate {
+        Candidate { costs: Costs { full: tokens, cut: tokens, elided: tokens }, messages: 2, score }
+    }
+
+    fn room(tokens: u32) -> Room {
+        Room { tokens, messages: 100, recent: tokens / 2, shorten: false }
+    }
+
+    fn kept(turns: &[Candidate], room: Room) -> Vec<usize> {
+        fill(turns, room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
+    }
+
+    /// The seed went from the oldest and broke off: of 20 × 400 tokens in a budget of 4,000 it sent the oldest ten, without
+    /// the question; one item of 3,950 left 50 tokens used of 3,000 (B1).
+    #[test]
+    fn the_newest_come_first_and_what_does_not_fit_is_skipped() {
+        let same = vec![plain(400, 600); 20];
+        assert_eq!(kept(&same, room(4_000)), (10..20).collect::<Vec<_>>());
+        assert_eq!(kept(&[plain(50, 0), plain(3_950, 0), plain(50, 0)], room(3_000)), [0, 2]);
+    }
+
+    /// In the seed the item just added could be the first to go (B5).
+    #[test]
+    fn the_newest_turn_stays_however_little_it_scores() {
+        let turns = [plain(900, 2_000), plain(900, 2_000), plain(900, -2_000)];
+        assert_eq!(kept(&turns, room(1_000)), [2]);
+        assert_eq!(kept(&turns, room(1_800)), [1, 2], "of equals the newer");
+    }
+
+    /// In the seed an item larger than the window emptied it (B6).
+    #[test]
+    fn one_that_is_larger_than_the_window_takes_nothing_with_it() {
+        let huge = Candidate { costs: Costs { full: 9_000, cut: 9_000, elided: 9_000 }, ..plain(0, 5_000) };
+        assert_eq!(kept(&[plain(300, 0), huge, plain(300, 0)], room(8_000)), [0, 2]);
+        assert_eq!(kept(&[plain(300, 0), plain(300, 0), huge], room(8_000)), [0, 1]);
+        let tools = Candidate { costs: Costs { full: 9_000, cut: 500, elided: 90 }, ..huge };
+        let short = Room { shorten: true, ..room(8_000) };
+        let forms: Vec<Option<Form>> = fill(&[plain(300, 0), tools], short).iter().map(|t| t.map(|t| t.form)).collect();
+        assert_eq!(forms, [Some(Form::Full), Some(Form::Cut(300))]);
+    }
+
+    #[test]
+    fn beyond_the_recent_half_relevance_decides() {
+        let turns = [plain(100, 900), plain(100, 100), plain(100, 800), plain(100, 0), plain(100, 0), plain(100, 0)];
+        assert_eq!(kept(&turns, room(600)), [0, 1, 2, 3, 4, 5]);
+        let few = Room { recent: 200, ..room(400) };
+        assert_eq!(kept(&turns, few), [0, 2, 4, 5]);
+        let relevant: Vec<bool> = fill(&turns, few).iter().flatten().map(|taken| taken.relevant).collect();
+        assert_eq!(relevant, [true, true, false, false]);
+        assert_eq!(kept(&turns, Room { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
+    }
+
+    proptest! {
+        /// Seed: a tool call could lose its result (B4), shrinking evicted nothing (B20). Here turns stay whole, the room
+        /// is kept at every size, and nothing that would still fit is left out.
+        #[test]
+        fn the_room_is_kept_and_used(sizes in prop::collection::vec((1_u32..500, -500_i32..2_000), 0..40), tokens in 0_u32..4_000) {
+            let turns: Vec<Candidate> = sizes.iter().map(|(size, score)| plain(*size, *score)).collect();
+            let taken = fill(&turns, room(tokens));
+            let cost: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.costs.full).sum();
+            let messages: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.messages).sum();
+            prop_assert!(cost <= tokens && messages <= 100);
+            for (turn, form) in turns.iter().zip(&taken) {
+                prop_assert!(form.is_some() || cost + turn.costs.full > tokens || messages + turn.messages > 100);
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The numbers of the policies: weights, thresholds, budgets. Each has the value of the text that the policy comes from.
+//! Not for: what they do (`context`) or reading them (`config`).
+
+use super::facts::Task;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// A number in thousandths: written as `0.3` in a file, kept as 300, so that scores are the same on every machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+pub struct Milli(pub i32);
+
+impl Milli {
+    /// One.
+    pub const ONE: Self = Self(1_000);
+
+    /// This share of a number of thousandths, rounded to the nearest, halves away from zero.
+    #[must_use]
+    pub fn of(self, part: i32) -> i32 {
+        let product = i64::from(self.0) * i64::from(part);
+        let half = if product < 0 { -500 } else { 500 };
+        i32::try_from((product + half) / 1_000).unwrap_or(if product < 0 { i32::MIN } else { i32::MAX })
+    }
+
+    /// This share of a number of tokens, rounded down; none where it is negative.
+    #[must_use]
+    pub fn share(self, tokens: u32) -> u32 {
+        let thousandths = u64::try_from(self.0).unwrap_or(0);
+        u32::try_from(u64::from(tokens) * thousandths / 1_000).unwrap_or(u32::MAX)
+    }
+}
+
+impl fmt::Display for Milli {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, digits) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        let rest = format!("{:03}", digits % 1_000);
+        let rest = rest.trim_end_matches('0');
+        write!(f, "{sign}{}.{}", digits / 1_000, if rest.is_empty() { "0" } else { rest })
+    }
+}
+
+impl Serialize for Milli {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(self.0) / 1_000.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Milli {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Number)
+    }
+}
+
+struct Number;
+
+impl Visitor<'_> for Number {
+    type Value = Milli;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number from -1000 to 1000")
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Milli, E> {
+        if !(-1_000.0..=1_000.0).contains(&value) {
+            return Err(E::custom("must be a number from -1000 to 1000"));
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "it was just checked to be small")]
+        Ok(Milli((value * 1_000.0).round() as i32))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Milli, E> {
+        let small = i32::try_from(value).ok().filter(|value| (-1_000..=1_000).contains(value));
+        small.map(|value| Milli(value * 1_000)).ok_or_else(|| E::custom("must be a number from -1000 to 1000"))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Milli, E> {
+        self.visit_i64(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+/// How a policy chooses which turns are in the window, before hard rules and marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choose {
+    /// The newest, as many as fit.
+    #[default]
+    Recent,
+    /// The newest of the current lane.
+    Lane,
+    /// The newest, then the most relevant of the older ones, up to a soft target that follows the conversation.
+    Relevance,
+    /// By levels, each with its budget; the lowest priority leaves first.
+    Levels,
+}
+
+/// Lanes (S001-2, 34 to 38).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lanes {
+    /// Messages of the lane in the window, at turn borders; more than so many without a summary make one due.
+    pub messages: u32,
+    /// More tokens than this without a summary make one due.
+    pub tokens: u32,
+    /// So many hours after the last summary a new one is due; 0 never.
+    pub hours: u32,
+    /// The newest messages that a summary leaves as they are.
+    pub keep: u32,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { messages: 30, tokens: 2_500, hours: 24, keep: 10 }
+    }
+}
+
+/// The weights of relevance (S002-24 to 28).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Relevance {
+    /// Hours in which recency halves.
+    pub half_life_hours: u32,
+    /// Take these hours as a time constant instead: recency falls to 1/e in them (the literal `exp(-h/24)`).
+    pub time_constant: bool,
+    /// Weight of recency.
+    pub recency: Milli,
+    /// Weight of the likeness to what is asked.
+    pub similarity: Milli,
+    /// For a pinned turn (shown only: pins never compete).
+    pub starred: Milli,
+    /// For a message that tells of an error.
+    pub error: Milli,
+    /// For a message with code.
+    pub code: Milli,
+    /// For a question.
+    pub question: Milli,
+    /// For a solution.
+    pub solution: Milli,
+    /// For a message of the user.
+    pub from_user: Milli,
+    /// For a message of the model.
+    pub from_assistant: Milli,
+    /// For a tool's result that tells of an error.
+    pub from_error: Milli,
+    /// For another tool's result.
+    pub from_file: Milli,
+    /// For instructions.
+    pub from_system: Milli,
+}
+
+impl Default for Relevance {
+    fn default() -> Self {
+        Self {
+            half_life_hours: 24,
+            time_constant: false,
+            recency: Milli(300),
+            similarity: Milli(400),
+            starred: Milli(800),
+            error: Milli(600),
+            code: Milli(400),
+            question: Milli(500),
+            solution: Milli(700),
+            from_user: Milli(300),
+            from_assistant: Milli(200),
+            from_error: Milli(400),
+            from_file: Milli(100),
+            from_system: Milli(100),
+        }
+    }
+}
+
+/// The size of the window that follows the conversation (S002-52 to 61).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Adaptive {
+    /// Tokens of the whole request to start from.
+    pub base: u32,
+    /// The target is never less than this share of the base.
+    pub lowest: Milli,
+    /// Nor more than this.
+    pub highest: Milli,
+    /// It moves by at most this share of the base a turn.
+    pub step: Milli,
+    /// The target is base × task × (`flat` + `slope` × complexity).
+    pub flat: Milli,
+    /// See `flat`.
+    pub slope: Milli,
+    /// Complexity is taken over so many of the last messages.
+    pub items: u32,
+    /// So many indicators a message are full complexity.
+    pub full_marks: u32,
+    /// A message of more characters than this is long.
+    pub long_characters: u32,
+    /// Messages in the window at most.
+    pub messages: u32,
+    /// The share of the target that the newest turns fill before relevance decides.
+    pub recent_share: Milli,
+    /// Words that tell of an error, as whole words.
+    pub error_words: Vec<String>,
+    /// Technical words, as whole words.
+    pub technical_words: Vec<String>,
+    /// Multipliers by task.
+    pub tasks: Tasks,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+        Self {
+            base: 8_000,
+            lowest: Milli(500),
+            highest: Milli(4_000),
+            step: Milli(250),
+            flat: Milli(500),
+            slope: Milli(2_500),
+            items: 10,
+            full_marks: 2,
+            long_characters: 500,
+            messages: 100,
+            recent_share: Milli(500),
+            error_words: words(&["error", "exception", "traceback", "failed"]),
+            technical_words: words(&["algorithm", "implementation", "architecture", "database", "api"]),
+            tasks: Tasks::default(),
+        }
+    }
+}
+
+/// Multipliers of the window's size by task (S002-56).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tasks {
+    /// Nothing in particular.
+    pub general: Milli,
+    /// Writing code.
+    pub coding: Milli,
+    /// Mending faults.
+    pub debugging: Milli,
+    /// Looking things up.
+    pub research: Milli,
+    /// Weighing things.
+    pub complex_analysis: Milli,
+}
+
+impl Tasks {
+    /// The multiplier of a task.
+    #[must_use]
+    pub fn of(&self, task: Task) -> Milli {
+        match task {
+            Task::General => self.general,
+            Task::Coding => self.coding,
+            Task::Debugging => self.debugging,
+            Task::Research => self.research,
+            Task::ComplexAnalysis => self.complex_analysis,
+        }
+    }
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self {
+            general: Milli(1_000),
+            coding: Milli(1_500),
+            debugging: Milli(2_000),
+            research: Milli(1_300),
+            complex_analysis: Milli(2_500),
+        }
+    }
+}
+
+/// Levels with budgets (S004-5 to 18, 42, 43).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Levels {
+    /// Tokens of all levels together; the volatile level gets what the others leave.
+    pub total: u32,
+    /// Level 1: instructions and sticky pins.
+    pub permanent: u32,
+    /// Level 2: summaries and leased pins.
+    pub session: u32,
+    /// Level 3: the words of recent turns.
+    pub working: u32,
+    /// Above this percentage of the total, levels are emptied: tool results first, then working turns.
+    pub trigger_percent: u32,
+    /// Turns of the working level younger than this are left alone; 0 takes `default_seconds`.
+    pub working_seconds: u32,
+    /// The same for the session level.
+    pub session_seconds: u32,
+    /// For levels that name no age.
+    pub default_seconds: u32,
+    /// Let age alone shorten turns, below the trigger too.
+    pub eager: bool,
+    /// Weight of 1 / (1 + minutes).
+    pub recency: Milli,
+    /// Weight of later mentions / all mentions.
+    pub references: Milli,
+    /// Weight of the likeness to what is asked.
+    pub task: Milli,
+    /// Weight of being pinned.
+    pub explicit: Milli,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Self {
+            total: 16_000,
+            permanent: 2_000,
+            session: 4_000,
+            working: 8_000,
+            trigger_percent: 80,
+            working_seconds: 300,
+            session_seconds: 1_800,
+            default_seconds: 600,
+            eager: false,
+            recency: Milli(300),
+            references: Milli(200),
+            task: Milli(400),
+            explicit: Milli(100),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousandths_read_and_show() {
+        #[derive(Deserialize)]
+        struct One {
+            x: Milli,
+        }
+        let read = |text: &str| toml::from_str::<One>(text).map(|one| one.x);
+        assert_eq!(read("x = 0.3").unwrap(), Milli(300));
+        assert_eq!(read("x = 2").unwrap(), Milli(2_000));
+        assert_eq!(read("x = -0.1255").unwrap(), Milli(-126));
+        assert!(read("x = nan").is_err() && read("x = 1001").is_err() && read("x = \"1\"").is_err());
+        let shown: Vec<String> = [300, 0, -1_250, 2_000].map(|n| Milli(n).to_string()).into();
+        assert_eq!(shown, ["0.3", "0.0", "-1.25", "2.0"]);
+        assert_eq!(serde_json::to_string(&Milli(300)).unwrap(), "0.3");
+    }
+
+    #[test]
+    fn shares_round_to_the_nearest() {
+        assert_eq!((Milli(300).of(500), Milli(300).of(5), Milli(300).of(-5)), (150, 2, -2));
+        assert_eq!((Milli(250).share(8_000), Milli(-1).share(8)), (2_000, 0));
+        assert_eq!(Milli(i32::MAX).of(i32::MAX), i32::MAX);
+    }
+}

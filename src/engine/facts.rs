@@ -1,0 +1,146 @@
+//! What a policy wants to know of turns beside their tokens, read from their words once and remembered: lanes, ages, flags,
+//! mentions, likeness.
+//! Not for: what these mean (`context::policy`).
+
+use super::gather::{Gatherer, bar};
+use super::snapshot::{Snapshot, TurnHeads};
+use crate::context::policy::{conversation, mentions};
+use crate::context::project;
+use crate::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
+use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
+use crate::domain::input::TurnInput;
+use crate::domain::lane::Lane;
+use crate::domain::message::{Content, NodeHead, Role};
+use crate::domain::state;
+use crate::domain::tuning::{Adaptive, Choose};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Messages remembered before the memory is emptied.
+const REMEMBERED: usize = 50_000;
+/// Messages read at a time.
+const BATCH: usize = 256;
+
+/// What is remembered of messages, for one list of words.
+#[derive(Default)]
+pub(super) struct Memory {
+    spec: Option<Adaptive>,
+    noted: HashMap<Hash, Arc<Noted>>,
+}
+
+impl Memory {
+    /// Forgets all.
+    pub(super) fn forget(&mut self) {
+        self.noted.clear();
+    }
+
+    fn keep_for(&mut self, spec: &Adaptive) {
+        if self.spec.as_ref() != Some(spec) || self.noted.len() > REMEMBERED {
+            self.noted.clear();
+            self.spec = Some(spec.clone());
+        }
+    }
+}
+
+/// What a message's words tell.
+struct Noted {
+    flags: Vec<Flag>,
+    terms: Vec<u64>,
+    /// `General` tells nothing.
+    task: Task,
+    priority: Option<u8>,
+}
+
+impl Noted {
+    fn of(role: Role, content: &Content, spec: &Adaptive) -> Self {
+        let plain = project::plain(content);
+        let text = if role == Role::Assistant { state::strip(&plain, true) } else { plain };
+        let asked = content.extra.as_ref().and_then(|extra| extra.get("priority")).and_then(serde_json::Value::as_u64);
+        Self {
+            flags: conversation::flags(role, &text, spec),
+            terms: mentions::terms(&text),
+            task: if role == Role::User { conversation::task(&text, spec, Task::General) } else { Task::General },
+            priority: asked.map(|asked| u8::try_from(asked.min(100)).unwrap_or(100)),
+        }
+    }
+}
+
+/// Freezes into the turns what their policy wants to know of them.
+pub(super) fn freeze(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    turns: &mut [TurnInput],
+    open: &mut TurnInput,
+) -> Result<(), Failure> {
+    let all = || snapshot.turns.iter().chain([&snapshot.open]);
+    let now = all().flat_map(|turn| &turn.heads).map(|head| head.at).max().unwrap_or(0);
+    for (turn, heads) in turns.iter_mut().chain([&mut *open]).zip(all()) {
+        turn.facts = TurnFacts {
+            lane: heads.heads.first().map_or_else(String::new, |head| Lane::read(&head.lane).text()),
+            age: heads.heads.last().map_or(0, |head| age(now, head)),
+            ..TurnFacts::default()
+        };
+    }
+    open.facts.lane = Lane::read(&snapshot.lane).text();
+    if matches!(snapshot.rules.policy.choose, Choose::Recent | Choose::Lane) {
+        return Ok(());
+    }
+    let spec = &snapshot.rules.policy.adaptive;
+    gatherer.facts.keep_for(spec);
+    let heads: Vec<&NodeHead> = all().flat_map(sendable).collect();
+    note(gatherer, &heads, spec)?;
+    let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(gatherer, turn)).collect();
+    if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {
+        *last = Noted::of(Role::User, content, spec).terms;
+    }
+    let asked = terms.last().cloned().unwrap_or_default();
+    let counted = mentions::mentions(&terms);
+    let mut task = Task::General;
+    for (at, (turn, heads)) in turns.iter_mut().zip(&snapshot.turns).enumerate() {
+        let noted = sendable(heads).filter_map(|head| Some((head, gatherer.facts.noted.get(&head.key)?)));
+        for (head, noted) in noted {
+            task = if noted.task == Task::General { task } else { noted.task };
+            turn.facts.priority = noted.priority.unwrap_or(turn.facts.priority);
+            let flags = noted.flags.clone();
+            turn.facts.messages.push(MessageFacts { role: head.role, age: age(now, head), flags });
+        }
+        turn.facts.task = task;
+        turn.facts.mentions = counted[at];
+        turn.facts.similarity = Some(mentions::likeness(&terms[at], &asked));
+    }
+    Ok(())
+}
+
+/// Seconds between a message and the newest of its path.
+fn age(now: i64, head: &NodeHead) -> u64 {
+    u64::try_from(now.saturating_sub(head.at)).unwrap_or(0) / 1_000
+}
+
+/// Messages that go by themselves.
+fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
+    turn.heads.iter().filter(|head| bar(head, false).is_none())
+}
+
+/// Reads the messages that are not remembered, some at a time.
+fn note(gatherer: &mut Gatherer, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
+    let missing: Vec<&NodeHead> =
+        heads.iter().filter(|head| !gatherer.facts.noted.contains_key(&head.key)).copied().collect();
+    for batch in missing.chunks(BATCH) {
+        gatherer.fetch(batch)?;
+        for head in batch {
+            let content = gatherer.at_hand(head.key).unwrap_or_default();
+            gatherer.facts.noted.insert(head.key, Arc::new(Noted::of(head.role, &content, spec)));
+        }
+    }
+    Ok(())
+}
+
+/// The terms of a turn, each once, sorted.
+fn terms_of(gatherer: &Gatherer, turn: &TurnHeads) -> Vec<u64> {
+    let noted = sendable(turn).filter_map(|head| gatherer.facts.noted.get(&head.key));
+    let mut terms: Vec<u64> = noted.flat_map(|noted| noted.terms.iter().copied()).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}

@@ -1,0 +1,165 @@
+//! Policies through the whole engine: lanes that do not leak, replies that stay in their lane, the question that waits for
+//! an answer, and windows that follow the conversation.
+
+use crate::support::bench::{Bench, Client, Model, message, path, text};
+use pleach::domain::branch::Overrides;
+use pleach::domain::ids::{BranchId, NodeId};
+use pleach::domain::plan::{Reason, Warning};
+use pleach::domain::policy::{PolicySpec, Section};
+use pleach::domain::tuning::{Adaptive, Choose, Levels};
+use pleach::engine::api::{Act, Item, Request};
+
+fn client(bench: &Bench, spec: PolicySpec) -> Client {
+    bench.start_with(|setup| {
+        setup.defaults.policy = Some(spec.name.clone());
+        setup.policies.insert(spec.name.clone(), spec);
+    })
+}
+
+fn lanes() -> PolicySpec {
+    PolicySpec { name: "lanes".into(), choose: Choose::Lane, anchored: false, ..PolicySpec::default() }
+}
+
+fn into_lane(client: &mut Client, branch: BranchId, lane: &str) {
+    let overrides = Overrides { lane: Some(lane.into()), ..Overrides::default() };
+    client.must(Request::Override { branch, overrides });
+}
+
+fn body(model: &Model, at: usize) -> String {
+    String::from_utf8(model.bodies()[at].clone()).unwrap()
+}
+
+#[test]
+fn lanes_do_not_leak_into_each_other() {
+    let model = Model::new([text("Red cranes."), text("Nine francs."), text("Still red.")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "Which cranes?");
+    into_lane(&mut client, branch, "billing");
+    client.say(branch, "What does it cost?");
+    let drawn = client.whole_plan(branch, &message("And with tax?"));
+    let reasons: Vec<&Reason> = drawn.excluded().map(|row| &row.reason).collect();
+    assert_eq!(reasons, [&Reason::OtherLane]);
+    assert!(drawn.included().any(|row| row.section() == Some(Section::Recent) && row.title.contains("cost")));
+    into_lane(&mut client, branch, "");
+    assert_ne!(client.whole_plan(branch, &message("And with tax?")).basis, drawn.basis, "another lane, another basis");
+    client.say(branch, "Which colour?");
+    assert!(!body(&model, 1).contains("cranes") && body(&model, 1).contains("cost"));
+    assert!(body(&model, 2).contains("cranes") && !body(&model, 2).contains("francs"));
+    client.must(Request::Undo);
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    let lanes: Vec<&str> = nodes.iter().map(|node| node.head.lane.as_str()).collect();
+    assert_eq!(lanes, ["", "", "billing", "billing", "", ""], "undo changes what comes, not what was said");
+    let now = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.lane.clone();
+    assert_eq!(now.as_deref(), Some("billing"), "a lane is set undoably");
+}
+
+fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
+    client.must(Request::Mark { branch, items: vec![Item::Message(to)], act: Act::Reply });
+}
+
+/// A reply to a reply is of the lane of its chain's root (B23).
+#[test]
+fn a_chain_of_replies_is_one_lane() {
+    let model = Model::new([text("one"), text("two"), text("three"), text("four")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "first");
+    client.say(branch, "second");
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    reply(&mut client, branch, nodes[1].head.id);
+    client.say(branch, "about one");
+    let answer = path(&bench.store(), session, branch)[5].head.id;
+    reply(&mut client, branch, answer);
+    client.say(branch, "about that");
+    let nodes = path(&bench.store(), session, branch);
+    let lane = format!("reply:{}", nodes[0].head.key.short());
+    assert_eq!(nodes[4].head.lane, lane, "rooted at the question whose answer is replied to");
+    assert!(nodes[4..].iter().all(|node| node.head.lane == lane));
+    let last = body(&model, 3);
+    assert!(last.contains("about one") && !last.contains("second"), "the chain, and nothing beside it");
+}
+
+#[test]
+fn a_waiting_question_meets_its_answer_and_nothing_else() {
+    let asks = "Done.\n---STATE---\nGoal: ship\nPending: yes_no Shall I push it?\n---END STATE---";
+    let model = Model::new([text(asks), text("Pushed."), text("fine"), text(asks), text("A poem.")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "Prepare it.");
+    let waits = |client: &mut Client, words: &str| {
+        let plan = client.whole_plan(branch, &message(words));
+        plan.included().any(|row| row.reason == Reason::Pending)
+    };
+    assert!(!waits(&mut client, "Write a poem about the sea first"), "a new task is not hijacked");
+    into_lane(&mut client, branch, "other");
+    assert!(!waits(&mut client, "yes"), "another lane asked nothing");
+    into_lane(&mut client, branch, "");
+    assert!(waits(&mut client, "yes"));
+    client.say(branch, "Yes.");
+    let sent = body(&model, 1);
+    assert!(sent.contains("answers this question") && sent.contains("Shall I push it?"), "{sent}");
+    assert!(!waits(&mut client, "yes"), "answered");
+    client.say(branch, "good");
+    client.say(branch, "Prepare the next one.");
+    client.say(branch, "Write a poem about the sea first");
+    assert!(!waits(&mut client, "yes"), "a message that does not match clears it");
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+}
+
+#[test]
+fn the_window_grows_with_errors_and_says_so() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let adaptive = Adaptive { base: 1_000, ..Adaptive::default() };
+    let spec = PolicySpec {
+        name: "adaptive".into(),
+        choose: Choose::Relevance,
+        anchored: false,
+        adaptive,
+        ..PolicySpec::default()
+    };
+    let mut client = client(&bench, spec);
+    let branch = client.session();
+    client.say(branch, "The build gives an error in src/tree.rs:\n```\nerror[E0308]\n```\nwhy?");
+    let plan = client.whole_plan(branch, &message("What about src/tree.rs?"));
+    let said = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. })).unwrap();
+    let wanted = "Adjusted context window to 1250 tokens (complexity: 0.75, debugging × 2.0, one step at a time).";
+    assert_eq!(said.sentence(), wanted);
+    let row = plan.included().find(|row| row.section() == Some(Section::Recent)).unwrap();
+    let part = |name: &str| row.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;
+    assert_eq!((row.scores.score, part("flags"), part("source")), (Some(1_000), 1_500, 300));
+    assert!(part("similarity") > 0, "both name the file");
+    let other = client.whole_plan(branch, &message("Tell me of whales"));
+    let same = other.included().find(|row| row.section() == Some(Section::Recent)).unwrap();
+    assert!(same.scores.parts.iter().any(|(name, part)| name == "similarity" && *part == 0));
+}
+
+#[test]
+fn levels_score_what_comes_again_above_what_does_not() {
+    let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
+    let bench = Bench::new(&model);
+    let levels = Levels { total: 1_000, permanent: 300, session: 300, working: 400, ..Levels::default() };
+    let spec =
+        PolicySpec { name: "levels".into(), choose: Choose::Levels, anchored: false, levels, ..PolicySpec::default() };
+    let mut client = client(&bench, spec);
+    let branch = client.session();
+    let long = |words: &str| format!("{words} {}", "so ".repeat(180));
+    for words in ["Where is refresh_token made?", "How is it outside?", "And where is it read?"] {
+        client.say(branch, &long(words));
+    }
+    let plan = client.whole_plan(branch, &message("Does refresh_token expire?"));
+    let out: Vec<(Option<u32>, &Reason)> = plan.excluded().map(|row| (row.source.turn, &row.reason)).collect();
+    assert_eq!(out, [(Some(2), &Reason::LevelFull { budget: 400 })]);
+    let first = plan.included().find(|row| row.source.turn == Some(1)).unwrap();
+    assert_eq!(first.reason, Reason::WorkingLevel);
+    let part = |name: &str| first.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;
+    assert!(part("references") > 0 && part("task") > 0, "{:?}", first.scores.parts);
+}
