@@ -3,7 +3,7 @@
 //! nothing here.
 //! Not for: scores (`search`).
 
-use super::index::{Index, Known};
+use super::index::{Index, Known, NOBODY};
 use crate::domain::message::Role;
 use std::ops::Range;
 
@@ -29,6 +29,10 @@ pub struct Scope {
     lengths: Vec<u16>,
     /// Number of the sitting of each message.
     sittings: Vec<u32>,
+    /// Speaker of each message.
+    speakers: Vec<u16>,
+    /// Whether each message is a user's.
+    users: Vec<bool>,
     /// What kind of text it is.
     pub shape: Shape,
 }
@@ -56,7 +60,10 @@ impl Scope {
         scope.path = path.to_vec();
         for (position, number) in path.iter().enumerate() {
             scope.firsts.push(count(scope.positions.len()));
-            let Some(known) = index.known(*number) else { continue };
+            let known = index.known(*number);
+            scope.speakers.push(known.map_or(NOBODY, |known| known.speaker));
+            scope.users.push(known.is_some_and(|known| known.role == Role::User));
+            let Some(known) = known else { continue };
             for passage in known.first..known.first + u32::from(known.passages) {
                 scope.slots[passage as usize] = count(scope.positions.len());
                 scope.positions.push(count(position));
@@ -93,6 +100,18 @@ impl Scope {
     #[must_use]
     pub fn number(&self, position: usize) -> u32 {
         self.path[position]
+    }
+
+    /// The speaker of the message at a position.
+    #[must_use]
+    pub fn speaker(&self, position: usize) -> u16 {
+        self.speakers[position]
+    }
+
+    /// Whether the message at a position is a user's.
+    #[must_use]
+    pub fn is_user(&self, position: usize) -> bool {
+        self.users[position]
     }
 
     /// The slots of the message at a position.
@@ -166,7 +185,7 @@ fn shape(known: &[Option<&Known>], lengths: &[u16]) -> Shape {
         mean_tokens: mean(None),
         user_tokens: mean(Some(Role::User)),
         model_tokens: mean(Some(Role::Assistant)),
-        named: speakers.iter().filter(|speaker| **speaker != super::index::NOBODY).count() > 1,
+        named: speakers.iter().filter(|speaker| **speaker != NOBODY).count() > 1,
     }
 }
 

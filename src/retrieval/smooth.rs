@@ -6,10 +6,9 @@
 //! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
 
 use super::query::Query;
-use super::search::{Ask, Hit, MOST_HITS, top};
+use super::search::{Ask, Hit, LARGE, MOST_HITS, best};
 use super::tuning::Tuning;
 use crate::domain::evidence::ScoreParts;
-use crate::domain::message::Role;
 
 /// Hits from the words' scores, by falling sum.
 pub(super) fn combine(
@@ -26,30 +25,30 @@ pub(super) fn combine(
     let flow = flow(ask, &words, allowed, tuning.before, tuning.after);
     let sittings = best_of_sittings(ask, &words, &flow, allowed);
     let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
-    let gains: Vec<(f32, f32)> = (0..scope.len()).map(|position| gains(ask, tuning, query, position, spread)).collect();
     let parts = |slot: usize| {
         let position = scope.position(slot);
+        let (speaker, prior) = gains(ask, tuning, query, position, spread);
         ScoreParts {
             bm25: bm25[slot],
             feedback: feedback[slot],
             smooth: flow[position],
             sitting: tuning.sitting * sittings[scope.sitting(position) as usize],
-            speaker: gains[position].0,
-            prior: gains[position].1,
+            speaker,
+            prior,
             cos: cosine.as_ref().map_or(0.0, |cosine| cosine[slot] * spread),
         }
     };
+    // In a large scope a good sitting alone says too little; in a small one it may be all that is left.
+    let least = if scope.slots() < LARGE { 1.0 } else { 0.0 };
     let sums: Vec<f32> = (0..scope.slots())
         .map(|slot| {
-            let parts = parts(slot);
-            let spoken = parts.bm25 + parts.feedback + parts.smooth + parts.sitting > 0.0 || cosine.is_some();
-            if spoken { parts.sum() } else { f32::NEG_INFINITY }
+            let position = scope.position(slot);
+            let sitting = sittings[scope.sitting(position) as usize] * least;
+            let spoken = words[slot] + flow[position] + sitting > 0.0 || cosine.is_some();
+            if spoken { parts(slot).sum() } else { f32::NEG_INFINITY }
         })
         .collect();
-    let lowest = sums.iter().copied().filter(|sum| sum.is_finite()).fold(f32::INFINITY, f32::min).min(0.0);
-    let lifted: Vec<f32> =
-        sums.iter().map(|sum| if sum.is_finite() { sum - lowest + f32::MIN_POSITIVE } else { 0.0 }).collect();
-    top(ask, &lifted, allowed, MOST_HITS)
+    best(ask, &sums, allowed, MOST_HITS)
         .into_iter()
         .map(|slot| {
             let position = scope.position(slot);
@@ -104,9 +103,8 @@ fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]
 
 /// What a message gains by its speaker, and by its role.
 fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
-    let Some(known) = ask.index.known(ask.scope.number(position)) else { return (0.0, 0.0) };
-    let speaker = query.speakers.len() == 1 && query.speakers[0] == known.speaker;
-    let user = known.role == Role::User && !ask.scope.shape.named;
+    let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
+    let user = !ask.scope.shape.named && ask.scope.is_user(position);
     (if speaker { tuning.speaker * spread } else { 0.0 }, if user { tuning.user * spread } else { 0.0 })
 }
 
