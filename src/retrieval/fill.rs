@@ -5,6 +5,7 @@
 use super::cards::{Piece, Place, Sheet, day, label};
 use super::passages::{estimate, passages};
 use super::search::{Ask, Hit};
+use super::tuning::Tuning;
 use super::words::Term;
 use crate::domain::evidence::{MissWhy, ScoreParts};
 use crate::domain::hash::Hash;
@@ -22,8 +23,6 @@ const WHOLE: u16 = 200;
 const PATIENCE: usize = 60;
 /// With fewer tokens left nothing more is tried.
 const CRUMBS: u32 = 8;
-/// A good [`Room::thrift`].
-pub const THRIFT: f32 = 0.15;
 
 /// The room for cards.
 #[derive(Clone, Copy)]
@@ -36,8 +35,6 @@ pub struct Room<'a> {
     pub together: &'a dyn Fn(usize) -> Range<usize>,
     /// Most near misses that come back.
     pub near: usize,
-    /// How strongly cheap passages are preferred: hits are taken by score / tokens^thrift.
-    pub thrift: f32,
 }
 
 /// A message (or passages of it) that goes.
@@ -102,7 +99,7 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
         read: HashMap::new(),
     };
     let mut failed = 0;
-    for at in order(ask, hits, room) {
+    for at in order(ask, hits) {
         let (rank, hit) = (at + 1, &hits[at]);
         if failed >= PATIENCE || work.left() < CRUMBS {
             if work.near.len() >= room.near {
@@ -119,11 +116,12 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
 }
 
 /// The order in which hits are tried.
-fn order(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Vec<usize> {
+fn order(ask: &Ask<'_>, hits: &[Hit]) -> Vec<usize> {
+    let thrift = ask.tuning.map_or_else(|| Tuning::of(&ask.scope.shape).thrift, |tuning| tuning.thrift);
     let worth = |hit: &Hit| {
         let known = ask.index.known(ask.scope.number(hit.position));
         let tokens = known.map_or(1.0, |known| f32::from(known.tokens) / f32::from(known.passages.max(1)));
-        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(room.thrift) } else { hit.score }
+        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(thrift) } else { hit.score }
     };
     let mut order: Vec<(usize, f32)> = hits.iter().map(worth).enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

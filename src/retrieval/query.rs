@@ -1,6 +1,7 @@
 //! What is asked: the terms of a query without stop words and without the names of speakers, and the speakers named.
 //! Not for: whether it is asked at all (`gate`).
 
+use super::hints::Hints;
 use super::index::{Index, NOBODY};
 use super::words::Term;
 
@@ -11,6 +12,8 @@ pub struct Query {
     pub terms: Vec<(Term, f32)>,
     /// Numbers of the speakers whom it names, in order.
     pub speakers: Vec<u16>,
+    /// What its form asks for.
+    pub hints: Hints,
 }
 
 impl Query {
@@ -32,7 +35,7 @@ impl Query {
             all.push((same[0], 1.0 + repeats.ln()));
         }
         let without: Vec<(Term, f32)> = all.iter().copied().filter(|(term, _)| !is_name(*term)).collect();
-        Self { terms: if without.is_empty() { all } else { without }, speakers: named }
+        Self { terms: if without.is_empty() { all } else { without }, speakers: named, hints: Hints::new(text) }
     }
 
     /// Whether a term is in it.

@@ -33,6 +33,8 @@ pub struct Scope {
     speakers: Vec<u16>,
     /// Whether each message is a user's.
     users: Vec<bool>,
+    /// When each message was said, in seconds since 1970.
+    times: Vec<i64>,
     /// What kind of text it is.
     pub shape: Shape,
 }
@@ -72,8 +74,8 @@ impl Scope {
         }
         scope.firsts.push(count(scope.positions.len()));
         let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
-        scope.sittings =
-            sittings(&known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect::<Vec<_>>());
+        scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
+        scope.sittings = sittings(&scope.times);
         scope.shape = shape(&known, &scope.lengths);
         scope
     }
@@ -112,6 +114,12 @@ impl Scope {
     #[must_use]
     pub fn is_user(&self, position: usize) -> bool {
         self.users[position]
+    }
+
+    /// When the message at a position was said, in seconds since 1970; `i64::MIN` where not known.
+    #[must_use]
+    pub fn at(&self, position: usize) -> i64 {
+        self.times[position]
     }
 
     /// The slots of the message at a position.

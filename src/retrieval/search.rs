@@ -76,8 +76,18 @@ pub struct Hit {
 /// One number for every slot.
 pub(super) type Scores = Vec<f32>;
 
+/// What the words of a query give, by slot.
+pub(super) struct Words {
+    /// Its own words.
+    pub(super) bm25: Scores,
+    /// Words learned.
+    pub(super) feedback: Scores,
+    /// Slots with what its form asks for.
+    pub(super) formed: List,
+}
+
 /// The lists of one term on the path: slots with counts.
-type List = Vec<(u32, u32)>;
+pub(super) type List = Vec<(u32, u32)>;
 
 /// Passages by falling score; equal ones by their place on the path. Only what some word, neighbour or cosine speaks for.
 ///
@@ -93,7 +103,12 @@ pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> 
         let learned = learn(ask, &tuning, query, &bm25, &allowed)?;
         learned.iter().for_each(|(weight, list)| add(ask, &tuning, *weight, list, &mut feedback));
     }
-    Ok(smooth::combine(ask, &tuning, query, &allowed, &bm25, &feedback))
+    let formed = match query.hints.wants {
+        Some(term) if tuning.form > 0.0 => lists(ask, &[term], ask.scope.slots())?.pop().flatten().unwrap_or_default(),
+        _ => List::new(),
+    };
+    let words = Words { bm25, feedback, formed };
+    Ok(smooth::combine(ask, &tuning, query, &allowed, &words))
 }
 
 /// The on-path lists of terms (in order, each once); the second value says for which the scope holds too many to matter.

@@ -6,28 +6,28 @@
 //! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
 
 use super::query::Query;
-use super::search::{Ask, Hit, LARGE, MOST_HITS, best};
+use super::search::{Ask, Hit, LARGE, MOST_HITS, Words, best};
 use super::tuning::Tuning;
 use crate::domain::evidence::ScoreParts;
+use crate::domain::message::Role;
 
 /// Hits from the words' scores, by falling sum.
-pub(super) fn combine(
-    ask: &Ask<'_>,
-    tuning: &Tuning,
-    query: &Query,
-    allowed: &[bool],
-    bm25: &[f32],
-    feedback: &[f32],
-) -> Vec<Hit> {
+pub(super) fn combine(ask: &Ask<'_>, tuning: &Tuning, query: &Query, allowed: &[bool], given: &Words) -> Vec<Hit> {
     let scope = ask.scope;
+    let Words { bm25, feedback, formed } = given;
     let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
     let (_, spread) = spread(&words);
     let flow = flow(ask, &words, allowed, tuning.before, tuning.after);
     let sittings = best_of_sittings(ask, &words, &flow, allowed);
     let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
+    let mut asked = vec![false; scope.slots()];
+    formed.iter().for_each(|(slot, _)| asked[*slot as usize] = true);
     let parts = |slot: usize| {
         let position = scope.position(slot);
-        let (speaker, prior) = gains(ask, tuning, query, position, spread);
+        let (speaker, mut prior) = gains(ask, tuning, query, position, spread);
+        if asked[slot] {
+            prior += tuning.form * spread;
+        }
         ScoreParts {
             bm25: bm25[slot],
             feedback: feedback[slot],
@@ -104,8 +104,20 @@ fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]
 /// What a message gains by its speaker, and by its role.
 fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
     let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
-    let user = !ask.scope.shape.named && ask.scope.is_user(position);
-    (if speaker { tuning.speaker * spread } else { 0.0 }, if user { tuning.user * spread } else { 0.0 })
+    let mut prior = 0.0;
+    if !ask.scope.shape.named {
+        let user = ask.scope.is_user(position);
+        prior += match query.hints.role {
+            Some(role) if (role == Role::User) == user => tuning.role + if user { tuning.user } else { 0.0 },
+            Some(_) => 0.0,
+            None if user => tuning.user,
+            None => 0.0,
+        };
+    }
+    if !query.hints.times.is_empty() && query.hints.names(ask.scope.at(position)) {
+        prior += tuning.dated;
+    }
+    (if speaker { tuning.speaker * spread } else { 0.0 }, prior * spread)
 }
 
 /// z-scores of the cosines with those of their neighbours, by slot.
