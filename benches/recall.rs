@@ -6,7 +6,8 @@
 //! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, reason = "counts of a bench")]
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
+#![allow(clippy::cast_sign_loss, reason = "positive throughout")]
 
 #[path = "recall/baseline.rs"]
 mod baseline;
@@ -57,7 +58,7 @@ type Method = (&'static str, fn(&Talk, &str) -> Vec<Hit>, bool);
 
 fn found(talk: &Talk, query: &str) -> Vec<Hit> {
     let filter = Filter::default();
-    search(&talk.ask(&filter, None), &Query::new(&talk.index, query)).expect("postings are in memory")
+    search(&talk.ask(&filter, None), &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
 }
 
 fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {

@@ -28,7 +28,7 @@ pub fn find(ask: &Ask<'_>, text: &str, room: &Room<'_>, forced: bool, before: bo
     if !gate.is_open() {
         return Ok(Found { gate, filled: Filled::default() });
     }
-    let hits = search(ask, &Query::new(ask.index, text))?;
+    let hits = search(ask, &Query::new(ask.index, ask.scope, text))?;
     Ok(Found { gate, filled: fill(ask, &hits, room) })
 }
 

@@ -2,7 +2,8 @@
 //! Not for: whether it is asked at all (`gate`).
 
 use super::hints::Hints;
-use super::index::{Index, NOBODY};
+use super::index::Index;
+use super::scope::Scope;
 use super::words::Term;
 
 /// A query, taken apart.
@@ -17,17 +18,16 @@ pub struct Query {
 }
 
 impl Query {
-    /// Takes a text apart. Names of speakers leave the terms, unless nothing else is left.
+    /// Takes a text apart. Names of the scope's speakers leave the terms, unless nothing else is left.
     #[must_use]
-    pub fn new(index: &Index, text: &str) -> Self {
+    pub fn new(index: &Index, scope: &Scope, text: &str) -> Self {
         let mut terms = index.analyzer().terms(text);
         terms.sort_unstable();
         let speakers = index.speakers();
-        let named: Vec<u16> = (0..NOBODY)
-            .zip(speakers)
-            .filter(|(_, speaker)| speaker.terms.iter().any(|term| terms.binary_search(term).is_ok()))
-            .map(|(number, _)| number)
-            .collect();
+        let is_named = |speaker: &&u16| {
+            speakers[usize::from(**speaker)].terms.iter().any(|term| terms.binary_search(term).is_ok())
+        };
+        let named: Vec<u16> = scope.names().iter().filter(is_named).copied().collect();
         let is_name = |term: Term| named.iter().any(|number| speakers[usize::from(*number)].terms.contains(&term));
         let mut all = Vec::new();
         for same in terms.chunk_by(|a, b| a == b) {

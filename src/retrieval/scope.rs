@@ -2,6 +2,7 @@
 //! and the statistics of the whole. Everything is computed from the path alone, so that what another branch adds changes
 //! nothing here.
 //! Not for: scores (`search`).
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
 use super::index::{Index, Known, NOBODY};
 use crate::domain::message::Role;
@@ -33,6 +34,8 @@ pub struct Scope {
     speakers: Vec<u16>,
     /// Whether each message is a user's.
     users: Vec<bool>,
+    /// Numbers of the speakers, in order, each once.
+    names: Vec<u16>,
     /// When each message was said, in seconds since 1970.
     times: Vec<i64>,
     /// What kind of text it is.
@@ -76,7 +79,11 @@ impl Scope {
         let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
         scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
         scope.sittings = sittings(&scope.times);
-        scope.shape = shape(&known, &scope.lengths);
+        scope.names = scope.speakers.clone();
+        scope.names.sort_unstable();
+        scope.names.dedup();
+        scope.names.retain(|name| *name != NOBODY);
+        scope.shape = shape(&known, &scope.lengths, scope.names.len() > 1);
         scope
     }
 
@@ -114,6 +121,12 @@ impl Scope {
     #[must_use]
     pub fn is_user(&self, position: usize) -> bool {
         self.users[position]
+    }
+
+    /// Numbers of the speakers on the path, in order, each once.
+    #[must_use]
+    pub fn names(&self) -> &[u16] {
+        &self.names
     }
 
     /// When the message at a position was said, in seconds since 1970; `i64::MIN` where not known.
@@ -178,22 +191,19 @@ impl Filter {
     }
 }
 
-fn shape(known: &[Option<&Known>], lengths: &[u16]) -> Shape {
+fn shape(known: &[Option<&Known>], lengths: &[u16], named: bool) -> Shape {
     let mean = |role: Option<Role>| {
         let of =
             known.iter().flatten().filter(|known| known.passages > 0 && role.is_none_or(|role| known.role == role));
         let (sum, count) = of.fold((0_u64, 0_u64), |(sum, count), known| (sum + u64::from(known.tokens), count + 1));
         ratio(sum, count)
     };
-    let mut speakers: Vec<u16> = known.iter().flatten().map(|known| known.speaker).collect();
-    speakers.sort_unstable();
-    speakers.dedup();
     Shape {
         mean_terms: ratio(lengths.iter().map(|length| u64::from(*length)).sum(), lengths.len() as u64),
         mean_tokens: mean(None),
         user_tokens: mean(Some(Role::User)),
         model_tokens: mean(Some(Role::Assistant)),
-        named: speakers.iter().filter(|speaker| **speaker != NOBODY).count() > 1,
+        named,
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)); learning words from the best passages is relevance
 //! feedback in the manner of Rocchio, with passages weighted by their score.
+#![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
 use super::RetrievalError;
 use super::codec::Postings;
@@ -218,8 +219,13 @@ fn masses(ask: &Ask<'_>, tuning: &Tuning, query: &Query, scores: &Scores, allowe
             *masses.entry(same[0]).or_default() += scores[slot] / total * same.len() as f32 / length;
         }
     }
-    let names = ask.index.speakers();
-    masses.retain(|term, _| !names.iter().any(|name| name.terms.contains(term)));
+    let names: Vec<Term> = ask
+        .scope
+        .names()
+        .iter()
+        .flat_map(|name| ask.index.speakers()[usize::from(*name)].terms.iter().copied())
+        .collect();
+    masses.retain(|term, _| !names.contains(term));
     let mut learned: Vec<(Term, f32)> = masses.into_iter().collect();
     learned.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     learned.truncate(CONSIDERED);

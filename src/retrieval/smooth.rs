@@ -4,6 +4,7 @@
 //!
 //! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), w(i) the best passage of message i: the answer follows its
 //! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
 use super::search::{Ask, Hit, LARGE, MOST_HITS, Words, best};

@@ -31,12 +31,16 @@ struct Said {
 
 impl Said {
     fn say(&mut self, text: &str) -> u32 {
+        self.say_as(None, text)
+    }
+
+    fn say_as(&mut self, speaker: Option<&str>, text: &str) -> u32 {
         let number = self.index.messages();
         let key = Hash::of(&number.to_le_bytes());
         self.texts.insert(key, text.to_owned());
         let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
         let at = Some(1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000);
-        self.index.add(&Entry { key, role, speaker: None, at, lane: number % 2, text })
+        self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
 
     fn ask<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> Ask<'a> {
@@ -45,7 +49,7 @@ impl Said {
 
     fn hits(&self, path: &[u32], filter: &Filter, query: &str) -> Vec<Hit> {
         let scope = Scope::new(&self.index, path);
-        search(&self.ask(&scope, filter, &Nowhere), &Query::new(&self.index, query)).unwrap()
+        search(&self.ask(&scope, filter, &Nowhere), &Query::new(&self.index, &scope, query)).unwrap()
     }
 }
 
@@ -93,7 +97,7 @@ proptest! {
             both.say(text);
         }
         for text in &theirs {
-            both.say(text);
+            both.say_as(Some("Token Rose"), text);
         }
         prop_assert_eq!(alone.hits(&path, &filter, &query), both.hits(&path, &filter, &query));
     }
@@ -106,7 +110,7 @@ proptest! {
         let filter = Filter { out: vec![from..from + 5], lane: (lane < 2).then_some(lane) };
         for hit in all.hits(&path, &filter, &query) {
             prop_assert!(!(from..from + 5).contains(&hit.position));
-            prop_assert!(lane == 2 || hit.position as u32 % 2 == lane);
+            prop_assert!(lane == 2 || hit.position % 2 == lane as usize);
             prop_assert!((hit.score - hit.parts.sum()).abs() < 1e-3);
         }
     }
@@ -162,8 +166,8 @@ fn stored_segments_find_what_resident_ones_do() {
     let source = Kept(kept);
     let scope = Scope::new(&again.index, &path);
     let ask = again.ask(&scope, &filter, &source);
-    assert_eq!(search(&ask, &Query::new(&again.index, "where is the note7 parser header?")).unwrap(), before);
-    assert!(search(&Ask { source: &Nowhere, ..ask }, &Query::new(&again.index, "note7")).is_err());
+    assert_eq!(search(&ask, &Query::new(&again.index, &scope, "where is the note7 parser header?")).unwrap(), before);
+    assert!(search(&Ask { source: &Nowhere, ..ask }, &Query::new(&again.index, &scope, "note7")).is_err());
 }
 
 #[test]
@@ -245,10 +249,10 @@ fn cosines_find_what_words_do_not() {
     let filter = Filter::default();
     let cosines: Vec<(u32, f32)> = (0..40).map(|at| (at, if at == 31 { 0.9 } else { 0.1 })).collect();
     let ask = Ask { cosines: Some(&cosines), ..all.ask(&scope, &filter, &Nowhere) };
-    let hits = search(&ask, &Query::new(&all.index, "unheard of")).unwrap();
+    let hits = search(&ask, &Query::new(&all.index, &scope, "unheard of")).unwrap();
     assert_eq!(hits[0].position, 31);
     assert!(hits[0].parts.cos > 0.0);
     let broken = [(0, f32::NAN), (99, 0.4)];
     let ask = Ask { cosines: Some(&broken), ..ask };
-    assert!(search(&ask, &Query::new(&all.index, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
+    assert!(search(&ask, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
 }
