@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Two passages are near duplicates when so many percent of the shorter one's runs of three words stand in the other.
 const ALIKE: usize = 85;
 /// Passages with fewer runs than this are never called duplicates.
-const FEWEST_RUNS: usize = 10;
+const FEWEST_RUNS: usize = 8;
 /// Messages of an atom longer than this many tokens come by one passage.
 const WHOLE: u16 = 200;
 /// After so many hits in a row that do not fit, the sheet is full.

@@ -16,8 +16,8 @@ const DAY: i64 = 86_400;
 const ECHO: i64 = 3;
 
 const TIMES: &[&str] = &[
-    "ago",
     "afternoon",
+    "ago",
     "april",
     "august",
     "autumn",
