@@ -6,7 +6,8 @@
 //! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, reason = "counts of a bench")]
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
+#![allow(clippy::cast_sign_loss, reason = "positive throughout")]
 
 #[path = "recall/baseline.rs"]
 mod baseline;
@@ -18,11 +19,11 @@ mod made;
 mod times;
 
 use data::{Question, Table, Talk};
-use pleach::retrieval::fill::THRIFT;
 use pleach::retrieval::gate;
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::Filter;
 use pleach::retrieval::search::{Hit, search};
+use pleach::retrieval::tuning::Tuning;
 
 /// The row that shows its categories.
 const OURS: &str = "pleach, no model";
@@ -53,19 +54,19 @@ fn main() {
     }
 }
 
-type Method = (&'static str, fn(&Talk, &str) -> Vec<Hit>, f32);
+type Method = (&'static str, fn(&Talk, &str) -> Vec<Hit>, bool);
 
 fn found(talk: &Talk, query: &str) -> Vec<Hit> {
     let filter = Filter::default();
-    search(&talk.ask(&filter, None), &Query::new(&talk.index, query)).expect("postings are in memory")
+    search(&talk.ask(&filter, None), &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
 }
 
 fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
     let methods: [Method; 4] = [
-        ("most recent", baseline::recent, 0.0),
-        ("BM25, raw words, OR", baseline::raw, 0.0),
-        ("BM25, stems, no stop words", baseline::stems, 0.0),
-        (OURS, found, THRIFT),
+        ("most recent", baseline::recent, false),
+        ("BM25, raw words, OR", baseline::raw, false),
+        ("BM25, stems, no stop words", baseline::stems, false),
+        (OURS, found, true),
     ];
     let messages: usize = talks.iter().map(|talk| talk.said.len()).sum();
     println!(
@@ -76,16 +77,18 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
     let heads: Vec<String> = budgets.iter().map(|budget| format!("{budget:>13}")).collect();
     println!("{:30}{}", "budget (o200k tokens)", heads.concat());
     let count = data::counter();
-    for (name, method, thrift) in methods {
+    for (name, method, own) in methods {
         let mut tables = vec![Table::default(); budgets.len()];
         let mut times = Vec::new();
         for question in questions {
             let Some(talk) = talks.iter().find(|talk| talk.session == question.session) else { continue };
             let start = std::time::Instant::now();
+            let plain = Tuning { thrift: 0.0, ..Tuning::of(&talk.scope.shape) };
+            let tuning = (!own).then_some(&plain);
             let hits = method(talk, &question.query);
             times.push(start.elapsed());
             for (budget, table) in budgets.iter().zip(&mut tables) {
-                let filled = data::filled(talk, &hits, *budget, thrift, &count);
+                let filled = data::filled(talk, &hits, *budget, tuning, &count);
                 assert!(filled.tokens <= *budget, "over the budget");
                 table.add(question, &filled);
             }

@@ -147,8 +147,8 @@ pub fn counter() -> impl Fn(&str) -> u32 {
     }
 }
 
-pub fn filled(talk: &Talk, hits: &[Hit], tokens: u32, thrift: f32, count: &dyn Fn(&str) -> u32) -> Filled {
+pub fn filled(talk: &Talk, hits: &[Hit], tokens: u32, tuning: Option<&Tuning>, count: &dyn Fn(&str) -> u32) -> Filled {
     let filter = Filter::default();
-    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0, thrift };
-    fill(&talk.ask(&filter, None), hits, &room)
+    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0 };
+    fill(&talk.ask(&filter, tuning), hits, &room)
 }

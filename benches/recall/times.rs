@@ -125,7 +125,7 @@ pub fn print() {
                 .map(|_| {
                     let text = query(&mut dice, stops);
                     let start = Instant::now();
-                    std::hint::black_box(search(&ask, &Query::new(&index, &text)).expect("in memory").len());
+                    std::hint::black_box(search(&ask, &Query::new(&index, &scope, &text)).expect("in memory").len());
                     start.elapsed()
                 })
                 .collect();

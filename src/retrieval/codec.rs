@@ -15,10 +15,10 @@ pub struct Posting {
 /// Appends a number, seven bits a byte, lowest first.
 pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
-        bytes.push((number & 0x7f) as u8 | 0x80);
+        bytes.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
-    bytes.push(number as u8);
+    bytes.push(number.to_le_bytes()[0]);
 }
 
 /// Appends one posting to a list whose last passage plus one is `next` (0 for an empty list).

@@ -3,24 +3,26 @@
 //! Not for: scores (`search`) or how a card is written (`cards`).
 
 use super::cards::{Piece, Place, Sheet, day, label};
-use super::passages::passages;
+use super::passages::{estimate, passages};
 use super::search::{Ask, Hit};
+use super::tuning::Tuning;
 use super::words::Term;
 use crate::domain::evidence::{MissWhy, ScoreParts};
 use crate::domain::hash::Hash;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Two passages are near duplicates when so many percent of the shorter one's runs of three words stand in the other.
 const ALIKE: usize = 85;
 /// Passages with fewer runs than this are never called duplicates.
-const FEWEST_RUNS: usize = 10;
+const FEWEST_RUNS: usize = 8;
 /// Messages of an atom longer than this many tokens come by one passage.
 const WHOLE: u16 = 200;
 /// After so many hits in a row that do not fit, the sheet is full.
-const PATIENCE: usize = 150;
-/// A good [`Room::thrift`].
-pub const THRIFT: f32 = 0.15;
+const PATIENCE: usize = 60;
+/// With fewer tokens left nothing more is tried.
+const CRUMBS: u32 = 8;
 
 /// The room for cards.
 #[derive(Clone, Copy)]
@@ -33,8 +35,6 @@ pub struct Room<'a> {
     pub together: &'a dyn Fn(usize) -> Range<usize>,
     /// Most near misses that come back.
     pub near: usize,
-    /// How strongly cheap passages are preferred: hits are taken by score / tokens^thrift.
-    pub thrift: f32,
 }
 
 /// A message (or passages of it) that goes.
@@ -96,11 +96,12 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
         runs: Runs::default(),
         taken: HashMap::new(),
         near: Vec::new(),
+        read: HashMap::new(),
     };
     let mut failed = 0;
-    for at in order(ask, hits, room) {
+    for at in order(ask, hits) {
         let (rank, hit) = (at + 1, &hits[at]);
-        if failed >= PATIENCE {
+        if failed >= PATIENCE || work.left() < CRUMBS {
             if work.near.len() >= room.near {
                 break;
             }
@@ -115,11 +116,12 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
 }
 
 /// The order in which hits are tried.
-fn order(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Vec<usize> {
+fn order(ask: &Ask<'_>, hits: &[Hit]) -> Vec<usize> {
+    let thrift = ask.tuning.map_or_else(|| Tuning::of(&ask.scope.shape).thrift, |tuning| tuning.thrift);
     let worth = |hit: &Hit| {
         let known = ask.index.known(ask.scope.number(hit.position));
         let tokens = known.map_or(1.0, |known| f32::from(known.tokens) / f32::from(known.passages.max(1)));
-        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(room.thrift) } else { hit.score }
+        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(thrift) } else { hit.score }
     };
     let mut order: Vec<(usize, f32)> = hits.iter().map(worth).enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -134,6 +136,14 @@ struct Work<'a> {
     /// Rank and hit that brought a place in.
     taken: HashMap<Place, (usize, Hit)>,
     near: Vec<Near>,
+    /// Messages read so far.
+    read: HashMap<usize, Rc<Read>>,
+}
+
+/// A text with the spans of its passages.
+struct Read {
+    text: String,
+    spans: Vec<Range<usize>>,
 }
 
 impl Work<'_> {
@@ -151,6 +161,12 @@ impl Work<'_> {
             self.miss(hit, MissWhy::Duplicate);
             return true;
         }
+        let rough: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
+        if rough / 2 > self.left() {
+            // Far too long by any count: not worth counting.
+            self.miss(hit, MissWhy::NoRoom { missing: rough - self.left() });
+            return false;
+        }
         let places: Vec<Place> = pieces.iter().map(|(place, _)| *place).collect();
         match self.sheet.add(pieces, self.room.tokens) {
             Ok(()) => {
@@ -167,29 +183,42 @@ impl Work<'_> {
         }
     }
 
+    fn left(&self) -> u32 {
+        self.room.tokens.saturating_sub(self.sheet.tokens())
+    }
+
     /// The pieces of a hit and of the messages that it must not be parted from.
-    fn pieces(&self, hit: &Hit) -> Vec<(Place, Piece)> {
+    fn pieces(&mut self, hit: &Hit) -> Vec<(Place, Piece)> {
         let run = (self.room.together)(hit.position);
         let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.len()));
         (start..end).flat_map(|position| self.message(position, hit)).collect()
     }
 
-    fn message(&self, position: usize, hit: &Hit) -> Vec<(Place, Piece)> {
+    /// A message's text and the spans of its passages, read once.
+    fn read(&mut self, position: usize) -> Rc<Read> {
+        if let Some(read) = self.read.get(&position) {
+            return Rc::clone(read);
+        }
+        let known = self.ask.index.known(self.ask.scope.number(position));
+        let text = known.and_then(|known| self.ask.texts.text(&known.key)).unwrap_or_default().into_owned();
+        let read = Rc::new(Read { spans: passages(&text), text });
+        self.read.insert(position, Rc::clone(&read));
+        read
+    }
+
+    fn message(&mut self, position: usize, hit: &Hit) -> Vec<(Place, Piece)> {
         let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { return Vec::new() };
-        let Some(text) = self.ask.texts.text(&known.key) else { return Vec::new() };
-        let spans = passages(&text);
+        let read = self.read(position);
         let name = self.ask.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        let wanted = |at: usize| match position == hit.position {
-            true => at == hit.passage,
-            false => known.tokens <= WHOLE || at == 0,
-        };
-        let many = spans.len();
-        let piece = |(at, span): (usize, Range<usize>)| {
-            let text = text[span].to_owned();
+        let wanted =
+            |at: usize| if position == hit.position { at == hit.passage } else { known.tokens <= WHOLE || at == 0 };
+        let many = read.spans.len();
+        let piece = |(at, span): (usize, &Range<usize>)| {
+            let text = read.text[span.clone()].to_owned();
             ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == many })
         };
-        spans.into_iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
+        read.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
     }
 
     fn miss(&mut self, hit: &Hit, why: MissWhy) {
@@ -197,22 +226,18 @@ impl Work<'_> {
             return;
         }
         let Some(known) = self.ask.index.known(self.ask.scope.number(hit.position)) else { return };
-        let span = self.span(&known.key, hit.passage);
+        let span = self.read(hit.position).spans.get(hit.passage).cloned().unwrap_or_default();
         self.near.push(Near { position: hit.position, key: known.key, span, score: hit.score, parts: hit.parts, why });
-    }
-
-    fn span(&self, key: &Hash, passage: usize) -> Range<usize> {
-        let text = self.ask.texts.text(key);
-        text.and_then(|text| passages(&text).into_iter().nth(passage)).unwrap_or_default()
     }
 
     fn finish(mut self) -> Filled {
         let mut cards: Vec<Card> = Vec::new();
-        for ((position, passage), line, tokens) in self.sheet.lines() {
+        let sheet = std::mem::replace(&mut self.sheet, Sheet::new(self.room.count));
+        for ((position, passage), line, tokens) in sheet.lines() {
             let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { continue };
             let Some((rank, hit)) = self.taken.get(&(position, passage)).copied() else { continue };
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            let span = self.span(&known.key, passage);
+            let span = self.read(position).spans.get(passage).cloned().unwrap_or_default();
             match cards.last_mut().filter(|card| card.position == position) {
                 Some(card) => {
                     card.spans.push(span);
@@ -235,7 +260,7 @@ impl Work<'_> {
             }
         }
         self.near.truncate(self.room.near);
-        Filled { cards, tokens: self.sheet.tokens(), near: self.near }
+        Filled { cards, tokens: sheet.tokens(), near: self.near }
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Signs {
 pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
     let low = text.to_lowercase().replace('’', "'");
     let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
-    let query = Query::new(ask.index, text);
+    let query = Query::new(ask.index, ask.scope, text);
     let names = ask.index.speakers();
     let named = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
     let (mut content, mut code): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());

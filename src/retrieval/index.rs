@@ -4,6 +4,7 @@
 
 use super::RetrievalError;
 use super::codec::{Reader, put};
+use super::hints::marks;
 use super::passages::{estimate, passages};
 use super::segment::{SEGMENT_PASSAGES, Segment, Source};
 use super::words::{Analyzer, Term, hash, words_of};
@@ -126,6 +127,7 @@ impl Index {
                 terms.extend_from_slice(&speaker.terms);
             }
             self.lengths.push(u16::try_from(terms.len()).unwrap_or(u16::MAX));
+            terms.extend(marks(&entry.text[span.clone()]));
             if let Some(open) = self.segments.last_mut() {
                 open.add(terms);
             }
@@ -175,7 +177,7 @@ impl Index {
     #[must_use]
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
-        Some(Sealed { header: self.header(number), lists: segment.lists() })
+        Some(Sealed { header: self.header(number)?, lists: segment.lists() })
     }
 
     /// Lets go of a sealed segment's postings once the store holds them.
@@ -306,9 +308,11 @@ impl Index {
         Ok(())
     }
 
-    fn header(&self, number: u32) -> Vec<u8> {
+    /// The header of a segment as it is now; after a removal the store must replace it.
+    #[must_use]
+    pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;
-        let (segment, start) = (&self.segments[at], self.starts[at]);
+        let (segment, start) = (self.segments.get(at)?, *self.starts.get(at)?);
         let end = self.starts.get(at + 1).copied().unwrap_or_else(|| self.messages());
         let mut bytes = Vec::new();
         for value in
@@ -334,7 +338,7 @@ impl Index {
         }
         let span = segment.first as usize..(segment.first + segment.passages) as usize;
         self.lengths[span].iter().for_each(|length| put(&mut bytes, u64::from(*length)));
-        bytes
+        Some(bytes)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The way of a query: [`gate`] decides whether anything is looked up → [`scope`] says which messages of the branch's path
 //! may be found → [`search`] scores their passages over the postings of [`index`](mod@index) → [`fill`] makes cards of the best that fit.
+//! [`find::find`] walks it.
 //!
 //! Not for: dense vectors themselves (`vector`), where postings are kept (`store`), or what of the result is sent (`context`).
 
@@ -10,7 +11,9 @@ pub mod cards;
 pub mod cluster;
 pub mod codec;
 pub mod fill;
+pub mod find;
 pub mod gate;
+pub mod hints;
 pub mod index;
 pub mod passages;
 pub mod query;
@@ -21,6 +24,9 @@ pub mod smooth;
 pub mod stops;
 pub mod tuning;
 pub mod words;
+
+#[cfg(test)]
+mod tests;
 
 /// What can go wrong in the retrieval room.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

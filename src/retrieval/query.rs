@@ -1,7 +1,9 @@
 //! What is asked: the terms of a query without stop words and without the names of speakers, and the speakers named.
 //! Not for: whether it is asked at all (`gate`).
 
-use super::index::{Index, NOBODY};
+use super::hints::Hints;
+use super::index::Index;
+use super::scope::Scope;
 use super::words::Term;
 
 /// A query, taken apart.
@@ -11,20 +13,21 @@ pub struct Query {
     pub terms: Vec<(Term, f32)>,
     /// Numbers of the speakers whom it names, in order.
     pub speakers: Vec<u16>,
+    /// What its form asks for.
+    pub hints: Hints,
 }
 
 impl Query {
-    /// Takes a text apart. Names of speakers leave the terms, unless nothing else is left.
+    /// Takes a text apart. Names of the scope's speakers leave the terms, unless nothing else is left.
     #[must_use]
-    pub fn new(index: &Index, text: &str) -> Self {
+    pub fn new(index: &Index, scope: &Scope, text: &str) -> Self {
         let mut terms = index.analyzer().terms(text);
         terms.sort_unstable();
         let speakers = index.speakers();
-        let named: Vec<u16> = (0..NOBODY)
-            .zip(speakers)
-            .filter(|(_, speaker)| speaker.terms.iter().any(|term| terms.binary_search(term).is_ok()))
-            .map(|(number, _)| number)
-            .collect();
+        let is_named = |speaker: &&u16| {
+            speakers[usize::from(**speaker)].terms.iter().any(|term| terms.binary_search(term).is_ok())
+        };
+        let named: Vec<u16> = scope.names().iter().filter(is_named).copied().collect();
         let is_name = |term: Term| named.iter().any(|number| speakers[usize::from(*number)].terms.contains(&term));
         let mut all = Vec::new();
         for same in terms.chunk_by(|a, b| a == b) {
@@ -32,7 +35,7 @@ impl Query {
             all.push((same[0], 1.0 + repeats.ln()));
         }
         let without: Vec<(Term, f32)> = all.iter().copied().filter(|(term, _)| !is_name(*term)).collect();
-        Self { terms: if without.is_empty() { all } else { without }, speakers: named }
+        Self { terms: if without.is_empty() { all } else { without }, speakers: named, hints: Hints::new(text) }
     }
 
     /// Whether a term is in it.

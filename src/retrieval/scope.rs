@@ -2,8 +2,9 @@
 //! and the statistics of the whole. Everything is computed from the path alone, so that what another branch adds changes
 //! nothing here.
 //! Not for: scores (`search`).
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
-use super::index::{Index, Known};
+use super::index::{Index, Known, NOBODY};
 use crate::domain::message::Role;
 use std::ops::Range;
 
@@ -29,6 +30,14 @@ pub struct Scope {
     lengths: Vec<u16>,
     /// Number of the sitting of each message.
     sittings: Vec<u32>,
+    /// Speaker of each message.
+    speakers: Vec<u16>,
+    /// Whether each message is a user's.
+    users: Vec<bool>,
+    /// Numbers of the speakers, in order, each once.
+    names: Vec<u16>,
+    /// When each message was said, in seconds since 1970.
+    times: Vec<i64>,
     /// What kind of text it is.
     pub shape: Shape,
 }
@@ -56,7 +65,10 @@ impl Scope {
         scope.path = path.to_vec();
         for (position, number) in path.iter().enumerate() {
             scope.firsts.push(count(scope.positions.len()));
-            let Some(known) = index.known(*number) else { continue };
+            let known = index.known(*number);
+            scope.speakers.push(known.map_or(NOBODY, |known| known.speaker));
+            scope.users.push(known.is_some_and(|known| known.role == Role::User));
+            let Some(known) = known else { continue };
             for passage in known.first..known.first + u32::from(known.passages) {
                 scope.slots[passage as usize] = count(scope.positions.len());
                 scope.positions.push(count(position));
@@ -65,9 +77,13 @@ impl Scope {
         }
         scope.firsts.push(count(scope.positions.len()));
         let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
-        scope.sittings =
-            sittings(&known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect::<Vec<_>>());
-        scope.shape = shape(&known, &scope.lengths);
+        scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
+        scope.sittings = sittings(&scope.times);
+        scope.names = scope.speakers.clone();
+        scope.names.sort_unstable();
+        scope.names.dedup();
+        scope.names.retain(|name| *name != NOBODY);
+        scope.shape = shape(&known, &scope.lengths, scope.names.len() > 1);
         scope
     }
 
@@ -93,6 +109,30 @@ impl Scope {
     #[must_use]
     pub fn number(&self, position: usize) -> u32 {
         self.path[position]
+    }
+
+    /// The speaker of the message at a position.
+    #[must_use]
+    pub fn speaker(&self, position: usize) -> u16 {
+        self.speakers[position]
+    }
+
+    /// Whether the message at a position is a user's.
+    #[must_use]
+    pub fn is_user(&self, position: usize) -> bool {
+        self.users[position]
+    }
+
+    /// Numbers of the speakers on the path, in order, each once.
+    #[must_use]
+    pub fn names(&self) -> &[u16] {
+        &self.names
+    }
+
+    /// When the message at a position was said, in seconds since 1970; `i64::MIN` where not known.
+    #[must_use]
+    pub fn at(&self, position: usize) -> i64 {
+        self.times[position]
     }
 
     /// The slots of the message at a position.
@@ -151,22 +191,19 @@ impl Filter {
     }
 }
 
-fn shape(known: &[Option<&Known>], lengths: &[u16]) -> Shape {
+fn shape(known: &[Option<&Known>], lengths: &[u16], named: bool) -> Shape {
     let mean = |role: Option<Role>| {
         let of =
             known.iter().flatten().filter(|known| known.passages > 0 && role.is_none_or(|role| known.role == role));
         let (sum, count) = of.fold((0_u64, 0_u64), |(sum, count), known| (sum + u64::from(known.tokens), count + 1));
         ratio(sum, count)
     };
-    let mut speakers: Vec<u16> = known.iter().flatten().map(|known| known.speaker).collect();
-    speakers.sort_unstable();
-    speakers.dedup();
     Shape {
         mean_terms: ratio(lengths.iter().map(|length| u64::from(*length)).sum(), lengths.len() as u64),
         mean_tokens: mean(None),
         user_tokens: mean(Some(Role::User)),
         model_tokens: mean(Some(Role::Assistant)),
-        named: speakers.iter().filter(|speaker| **speaker != super::index::NOBODY).count() > 1,
+        named,
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)); learning words from the best passages is relevance
 //! feedback in the manner of Rocchio, with passages weighted by their score.
+#![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
 use super::RetrievalError;
 use super::codec::Postings;
@@ -20,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// From this many passages on, very frequent terms are left out.
-const LARGE: usize = 20_000;
+pub(super) const LARGE: usize = 20_000;
 /// A term that stands in more than this share of a large scope is left out, in percent.
 const FREQUENT: usize = 8;
 /// Most terms of a query that lead in a large scope, the rarest first.
@@ -29,6 +30,8 @@ const LEADING: usize = 12;
 pub const MOST_HITS: usize = 2_000;
 /// Most words of the best passages that are looked up, to learn from.
 const CONSIDERED: usize = 60;
+/// A word that stands in more than this share of a large scope is not learned, in percent.
+const LEARNABLE: usize = 2;
 
 /// Gives texts of messages by their keys.
 pub trait Texts {
@@ -74,8 +77,18 @@ pub struct Hit {
 /// One number for every slot.
 pub(super) type Scores = Vec<f32>;
 
+/// What the words of a query give, by slot.
+pub(super) struct Words {
+    /// Its own words.
+    pub(super) bm25: Scores,
+    /// Words learned.
+    pub(super) feedback: Scores,
+    /// Slots with what its form asks for.
+    pub(super) formed: List,
+}
+
 /// The lists of one term on the path: slots with counts.
-type List = Vec<(u32, u32)>;
+pub(super) type List = Vec<(u32, u32)>;
 
 /// Passages by falling score; equal ones by their place on the path. Only what some word, neighbour or cosine speaks for.
 ///
@@ -85,13 +98,18 @@ pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> 
     let tuning = ask.tuning.copied().unwrap_or_else(|| Tuning::of(&ask.scope.shape));
     let allowed = ask.filter.allowed(ask.index, ask.scope);
     let mut bm25 = vec![0.0; ask.scope.slots()];
-    score(ask, &tuning, &query.terms, &mut bm25)?;
+    leading(ask, query)?.iter().for_each(|(weight, list)| add(ask, &tuning, *weight, list, &mut bm25));
     let mut feedback = vec![0.0; ask.scope.slots()];
     if tuning.feedback > 0.0 {
         let learned = learn(ask, &tuning, query, &bm25, &allowed)?;
-        score(ask, &tuning, &learned, &mut feedback)?;
+        learned.iter().for_each(|(weight, list)| add(ask, &tuning, *weight, list, &mut feedback));
     }
-    Ok(smooth::combine(ask, &tuning, query, &allowed, &bm25, &feedback))
+    let formed = match query.hints.wants {
+        Some(term) if tuning.form > 0.0 => lists(ask, &[term], ask.scope.slots())?.pop().flatten().unwrap_or_default(),
+        _ => List::new(),
+    };
+    let words = Words { bm25, feedback, formed };
+    Ok(smooth::combine(ask, &tuning, query, &allowed, &words))
 }
 
 /// The on-path lists of terms (in order, each once); the second value says for which the scope holds too many to matter.
@@ -112,35 +130,36 @@ pub(super) fn lists(ask: &Ask<'_>, terms: &[Term], most: usize) -> Result<Vec<Op
     Ok(found)
 }
 
-/// Adds the BM25 of weighted terms to `scores`.
-fn score(ask: &Ask<'_>, tuning: &Tuning, terms: &[(Term, f32)], scores: &mut Scores) -> Result<(), RetrievalError> {
+/// The lists of the query's terms with their weights. In a large scope very frequent terms are left out, unless nothing else
+/// is left, and the rarest lead.
+fn leading(ask: &Ask<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalError> {
     let slots = ask.scope.slots();
-    let names: Vec<Term> = terms.iter().map(|(term, _)| *term).collect();
+    let names: Vec<Term> = query.terms.iter().map(|(term, _)| *term).collect();
     let large = slots >= LARGE;
     let mut found = lists(ask, &names, if large { slots * FREQUENT / 100 } else { slots })?;
     if found.iter().all(|list| list.as_ref().is_none_or(Vec::is_empty)) && found.iter().any(Option::is_none) {
         found = lists(ask, &names, slots)?;
     }
-    let mut leading: Vec<(usize, List)> = found
-        .into_iter()
-        .enumerate()
-        .filter_map(|(at, list)| Some((at, list.filter(|list| !list.is_empty())?)))
-        .collect();
+    let mut leading: Vec<(f32, List)> =
+        query.terms.iter().zip(found).filter_map(|((_, weight), list)| Some((*weight, list?))).collect();
+    leading.retain(|(_, list)| !list.is_empty());
     if large {
-        leading.sort_by_key(|(at, list)| (list.len(), *at));
+        leading.sort_by_key(|(_, list)| list.len());
         leading.truncate(LEADING);
     }
+    Ok(leading)
+}
+
+/// Adds the BM25 of one weighted term to `scores`.
+fn add(ask: &Ask<'_>, tuning: &Tuning, weight: f32, list: &List, scores: &mut Scores) {
     let mean = ask.scope.shape.mean_terms.max(1.0);
-    for (at, list) in leading {
-        let weight = terms[at].1 * idf(slots, list.len()) * (tuning.k1 + 1.0);
-        for (slot, count) in list {
-            let slot = slot as usize;
-            let count = count as f32;
-            let length = f32::from(ask.scope.length(slot)) / mean;
-            scores[slot] += weight * count / (count + tuning.k1 * (1.0 - tuning.b + tuning.b * length));
-        }
+    let weight = weight * idf(ask.scope.slots(), list.len()) * (tuning.k1 + 1.0);
+    for (slot, count) in list {
+        let slot = *slot as usize;
+        let count = *count as f32;
+        let length = f32::from(ask.scope.length(slot)) / mean;
+        scores[slot] += weight * count / (count + tuning.k1 * (1.0 - tuning.b + tuning.b * length));
     }
-    Ok(())
 }
 
 /// ln(1 + (N − df + ½) / (df + ½)).
@@ -150,10 +169,10 @@ pub fn idf(all: usize, with: usize) -> f32 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// The slots with the highest scores among the allowed, best first, equal ones in order.
-pub(super) fn top(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize) -> Vec<usize> {
-    let mut slots: Vec<usize> =
-        (0..scores.len()).filter(|slot| scores[*slot] > 0.0 && allowed[ask.scope.position(*slot)]).collect();
+/// The slots with the highest finite scores among the allowed, best first, equal ones in order.
+pub(super) fn best(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize) -> Vec<usize> {
+    let held = |slot: &usize| scores[*slot] > f32::NEG_INFINITY && allowed[ask.scope.position(*slot)];
+    let mut slots: Vec<usize> = (0..scores.len()).filter(held).collect();
     let by_score = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
     if slots.len() > most {
         slots.select_nth_unstable_by(most, by_score);
@@ -163,18 +182,36 @@ pub(super) fn top(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize) 
     slots
 }
 
-/// Words of the best passages, with weights, that the query lacks.
+/// Lists of words of the best passages that the query lacks, with weights.
 fn learn(
     ask: &Ask<'_>,
     tuning: &Tuning,
     query: &Query,
     scores: &Scores,
     allowed: &[bool],
-) -> Result<Vec<(Term, f32)>, RetrievalError> {
+) -> Result<Vec<(f32, List)>, RetrievalError> {
+    let slots = ask.scope.slots();
+    let masses = masses(ask, tuning, query, scores, allowed);
+    let names: Vec<Term> = masses.iter().map(|(term, _)| *term).collect();
+    let found = lists(ask, &names, if slots >= LARGE { slots * LEARNABLE / 100 } else { slots })?;
+    let weigh = |((term, mass), list): (&(Term, f32), Option<List>)| {
+        let list = list?;
+        Some((mass * idf(slots, list.len()), *term, list))
+    };
+    let mut weighted: Vec<(f32, Term, List)> = masses.iter().zip(found).filter_map(weigh).collect();
+    weighted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    weighted.truncate(tuning.feedback_terms);
+    let highest = weighted.first().map_or(1.0, |(weight, _, _)| *weight);
+    Ok(weighted.into_iter().map(|(weight, _, list)| (weight * tuning.feedback / highest, list)).collect())
+}
+
+/// What share of the best passages the words are that the query lacks; the largest, in the order of the terms.
+fn masses(ask: &Ask<'_>, tuning: &Tuning, query: &Query, scores: &Scores, allowed: &[bool]) -> Vec<(Term, f32)> {
+    let spoken: Vec<f32> = scores.iter().map(|score| if *score > 0.0 { *score } else { f32::NEG_INFINITY }).collect();
+    let teachers = best(ask, &spoken, allowed, tuning.feedback_passages);
+    let total: f32 = teachers.iter().map(|slot| scores[*slot]).sum();
     let mut masses: HashMap<Term, f32> = HashMap::new();
-    let best = top(ask, scores, allowed, tuning.feedback_passages);
-    let total: f32 = best.iter().map(|slot| scores[*slot]).sum();
-    for slot in best {
+    for slot in teachers {
         let mut terms = terms_of(ask, slot);
         let length = terms.len().max(1) as f32;
         terms.sort_unstable();
@@ -182,26 +219,18 @@ fn learn(
             *masses.entry(same[0]).or_default() += scores[slot] / total * same.len() as f32 / length;
         }
     }
-    let names = ask.index.speakers();
-    masses.retain(|term, _| !names.iter().any(|name| name.terms.contains(term)));
+    let names: Vec<Term> = ask
+        .scope
+        .names()
+        .iter()
+        .flat_map(|name| ask.index.speakers()[usize::from(*name)].terms.iter().copied())
+        .collect();
+    masses.retain(|term, _| !names.contains(term));
     let mut learned: Vec<(Term, f32)> = masses.into_iter().collect();
     learned.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     learned.truncate(CONSIDERED);
     learned.sort_unstable_by_key(|(term, _)| *term);
-    let slots = ask.scope.slots();
-    let most = if slots >= LARGE { slots * FREQUENT / 100 } else { slots };
-    let found = lists(ask, &learned.iter().map(|(term, _)| *term).collect::<Vec<_>>(), most)?;
-    let mut weighted: Vec<(Term, f32)> = learned
-        .iter()
-        .zip(&found)
-        .filter_map(|((term, mass), list)| Some((*term, mass * idf(slots, list.as_ref()?.len()))))
-        .collect();
-    weighted.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    weighted.truncate(tuning.feedback_terms);
-    let highest = weighted.first().map_or(1.0, |(_, weight)| *weight);
-    weighted.iter_mut().for_each(|(_, weight)| *weight *= tuning.feedback / highest);
-    weighted.sort_unstable_by_key(|(term, _)| *term);
-    Ok(weighted)
+    learned
 }
 
 fn terms_of(ask: &Ask<'_>, slot: usize) -> Vec<Term> {

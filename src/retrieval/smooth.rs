@@ -4,52 +4,52 @@
 //!
 //! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), w(i) the best passage of message i: the answer follows its
 //! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
-use super::search::{Ask, Hit, MOST_HITS, top};
+use super::search::{Ask, Hit, LARGE, MOST_HITS, Words, best};
 use super::tuning::Tuning;
 use crate::domain::evidence::ScoreParts;
 use crate::domain::message::Role;
 
 /// Hits from the words' scores, by falling sum.
-pub(super) fn combine(
-    ask: &Ask<'_>,
-    tuning: &Tuning,
-    query: &Query,
-    allowed: &[bool],
-    bm25: &[f32],
-    feedback: &[f32],
-) -> Vec<Hit> {
+pub(super) fn combine(ask: &Ask<'_>, tuning: &Tuning, query: &Query, allowed: &[bool], given: &Words) -> Vec<Hit> {
     let scope = ask.scope;
+    let Words { bm25, feedback, formed } = given;
     let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
     let (_, spread) = spread(&words);
     let flow = flow(ask, &words, allowed, tuning.before, tuning.after);
     let sittings = best_of_sittings(ask, &words, &flow, allowed);
     let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
-    let gains: Vec<(f32, f32)> = (0..scope.len()).map(|position| gains(ask, tuning, query, position, spread)).collect();
+    let mut asked = vec![false; scope.slots()];
+    formed.iter().for_each(|(slot, _)| asked[*slot as usize] = true);
     let parts = |slot: usize| {
         let position = scope.position(slot);
+        let (speaker, mut prior) = gains(ask, tuning, query, position, spread);
+        if asked[slot] {
+            prior += tuning.form * spread;
+        }
         ScoreParts {
             bm25: bm25[slot],
             feedback: feedback[slot],
             smooth: flow[position],
             sitting: tuning.sitting * sittings[scope.sitting(position) as usize],
-            speaker: gains[position].0,
-            prior: gains[position].1,
+            speaker,
+            prior,
             cos: cosine.as_ref().map_or(0.0, |cosine| cosine[slot] * spread),
         }
     };
+    // In a large scope a good sitting alone says too little; in a small one it may be all that is left.
+    let least = if scope.slots() < LARGE { 1.0 } else { 0.0 };
     let sums: Vec<f32> = (0..scope.slots())
         .map(|slot| {
-            let parts = parts(slot);
-            let spoken = parts.bm25 + parts.feedback + parts.smooth + parts.sitting > 0.0 || cosine.is_some();
-            if spoken { parts.sum() } else { f32::NEG_INFINITY }
+            let position = scope.position(slot);
+            let sitting = sittings[scope.sitting(position) as usize] * least;
+            let spoken = words[slot] + flow[position] + sitting > 0.0 || cosine.is_some();
+            if spoken { parts(slot).sum() } else { f32::NEG_INFINITY }
         })
         .collect();
-    let lowest = sums.iter().copied().filter(|sum| sum.is_finite()).fold(f32::INFINITY, f32::min).min(0.0);
-    let lifted: Vec<f32> =
-        sums.iter().map(|sum| if sum.is_finite() { sum - lowest + f32::MIN_POSITIVE } else { 0.0 }).collect();
-    top(ask, &lifted, allowed, MOST_HITS)
+    best(ask, &sums, allowed, MOST_HITS)
         .into_iter()
         .map(|slot| {
             let position = scope.position(slot);
@@ -104,10 +104,21 @@ fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]
 
 /// What a message gains by its speaker, and by its role.
 fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
-    let Some(known) = ask.index.known(ask.scope.number(position)) else { return (0.0, 0.0) };
-    let speaker = query.speakers.len() == 1 && query.speakers[0] == known.speaker;
-    let user = known.role == Role::User && !ask.scope.shape.named;
-    (if speaker { tuning.speaker * spread } else { 0.0 }, if user { tuning.user * spread } else { 0.0 })
+    let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
+    let mut prior = 0.0;
+    if !ask.scope.shape.named {
+        let user = ask.scope.is_user(position);
+        prior += match query.hints.role {
+            Some(role) if (role == Role::User) == user => tuning.role + if user { tuning.user } else { 0.0 },
+            Some(_) => 0.0,
+            None if user => tuning.user,
+            None => 0.0,
+        };
+    }
+    if !query.hints.times.is_empty() && query.hints.names(ask.scope.at(position)) {
+        prior += tuning.dated;
+    }
+    (if speaker { tuning.speaker * spread } else { 0.0 }, prior * spread)
 }
 
 /// z-scores of the cosines with those of their neighbours, by slot.

@@ -19,8 +19,16 @@ pub struct Tuning {
     pub sitting: f32,
     /// What messages of a speaker named in the query gain, in standard deviations.
     pub speaker: f32,
-    /// What messages of a user gain, in standard deviations.
+    /// What messages of a user gain where nobody has a name, in standard deviations.
     pub user: f32,
+    /// What messages of the role gain whose words the query asks for, in standard deviations.
+    pub role: f32,
+    /// What a message gains that holds what the question's form asks for (a time, a number), in standard deviations.
+    pub form: f32,
+    /// What a message gains that was said at a time that the query names, in standard deviations.
+    pub dated: f32,
+    /// How strongly cheap passages are preferred when the room is filled: by score / tokens^thrift.
+    pub thrift: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,
     /// How many best passages teach.
@@ -43,13 +51,17 @@ impl Tuning {
         let mix = |chatty: f32, long: f32| long + (chatty - long) * chat;
         Self {
             k1: mix(0.9, 1.2),
-            b: mix(0.4, 0.6),
+            b: mix(0.4, 0.75),
             before: mix(0.6, 0.2),
-            after: mix(0.3, 0.2),
+            after: mix(0.3, 0.25),
             sitting: mix(0.2, 0.1),
             speaker: 2.0,
             user: mix(0.0, 0.5),
-            feedback: 0.3,
+            role: 0.75,
+            form: 0.4,
+            dated: 1.5,
+            thrift: mix(0.15, 0.25),
+            feedback: mix(0.3, 0.12),
             feedback_passages: 10,
             feedback_terms: 20,
             cosine: 1.0,
@@ -63,5 +75,5 @@ impl Tuning {
 #[must_use]
 pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
-    1.0 / (1.0 + ratio * ratio)
+    1.0 / (1.0 + ratio * ratio * ratio)
 }

@@ -1,0 +1,225 @@
+//! What a question's form says about its answer: "when" wants a message that speaks of time, "how many" one with a number, a
+//! date wants what was said around it, "you suggested" wants the model's words and "my" the person's.
+//! Not for: its words (`query`).
+
+use super::words::{Term, words_of};
+use crate::domain::message::Role;
+use std::ops::Range;
+
+/// Stands in the index for every passage that speaks of time.
+pub const TIME: Term = 0x7469_6d65_0000_0001;
+/// Stands in the index for every passage with a number.
+pub const NUMBER: Term = 0x6e75_6d62_0000_0002;
+
+const DAY: i64 = 86_400;
+/// A date is still spoken of so many days later.
+const ECHO: i64 = 3;
+
+const TIMES: &[&str] = &[
+    "afternoon",
+    "ago",
+    "april",
+    "august",
+    "autumn",
+    "day",
+    "days",
+    "december",
+    "evening",
+    "fall",
+    "february",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "last",
+    "march",
+    "monday",
+    "month",
+    "months",
+    "morning",
+    "next",
+    "november",
+    "october",
+    "recently",
+    "saturday",
+    "september",
+    "since",
+    "spring",
+    "summer",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "winter",
+    "year",
+    "years",
+    "yesterday",
+];
+const NUMBERS: &[&str] = &[
+    "couple", "dozen", "eight", "five", "four", "hundred", "nine", "once", "second", "seven", "six", "ten", "third",
+    "thousand", "three", "twice", "two",
+];
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const LONG_MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const SAYING: &[&str] = &[
+    "advise",
+    "answer",
+    "explain",
+    "explained",
+    "gave",
+    "give",
+    "list",
+    "listed",
+    "mention",
+    "mentioned",
+    "propose",
+    "proposed",
+    "recommend",
+    "recommended",
+    "said",
+    "say",
+    "show",
+    "showed",
+    "suggest",
+    "suggested",
+    "tell",
+    "told",
+    "write",
+    "wrote",
+];
+
+/// The special terms of a passage.
+#[must_use]
+pub fn marks(text: &str) -> Vec<Term> {
+    let (mut time, mut number) = (false, false);
+    for word in words_of(text) {
+        let low = word.to_lowercase();
+        time |= TIMES.binary_search(&low.as_str()).is_ok();
+        number |= word.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.binary_search(&low.as_str()).is_ok();
+    }
+    [(time, TIME), (number, NUMBER)].into_iter().filter(|(held, _)| *held).map(|(_, term)| term).collect()
+}
+
+/// What a question's form asks for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hints {
+    /// A special term that an answer would hold.
+    pub wants: Option<Term>,
+    /// Whose words it asks for.
+    pub role: Option<Role>,
+    /// Times that it names, in seconds since 1970.
+    pub times: Vec<Range<i64>>,
+}
+
+impl Hints {
+    /// Reads them from a query.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let low = text.to_lowercase();
+        let words: Vec<&str> = words_of(&low).collect();
+        let has = |word: &str| words.contains(&word);
+        let pair =
+            |first: &str, second: &[&str]| words.windows(2).any(|two| two[0] == first && second.contains(&two[1]));
+        let which = ["what", "which"].iter().any(|first| pair(first, &["date", "day", "month", "year", "time"]));
+        let wants = if has("when") || which || pair("how", &["long"]) {
+            Some(TIME)
+        } else if pair("how", &["many", "much", "often", "old"]) {
+            Some(NUMBER)
+        } else {
+            None
+        };
+        Self { wants, role: role(&words), times: times(&words) }
+    }
+
+    /// Whether a time is one that it names.
+    #[must_use]
+    pub fn names(&self, at: i64) -> bool {
+        self.times.iter().any(|range| range.contains(&at))
+    }
+}
+
+fn role(words: &[&str]) -> Option<Role> {
+    let you = words.iter().position(|word| *word == "you");
+    let said = you.is_some_and(|at| words[at..].iter().take(4).any(|word| SAYING.contains(word)));
+    let told = words.windows(2).any(|two| two[0] == "i" && SAYING.contains(&two[1]))
+        || words.windows(3).any(|three| three[0] == "i" && SAYING.contains(&three[2]));
+    let own = words.iter().any(|word| matches!(*word, "i" | "my" | "mine" | "we" | "our" | "ive" | "i've" | "i'm"));
+    match (said, told || (own && !said)) {
+        (true, false) => Some(Role::Assistant),
+        (_, true) => Some(Role::User),
+        _ => None,
+    }
+}
+
+/// The months and days named, where a year is named too.
+fn times(words: &[&str]) -> Vec<Range<i64>> {
+    let number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<i16>().ok();
+    let year = words.iter().filter_map(|word| word.parse::<i16>().ok()).find(|year| (1970..2200).contains(year));
+    let Some(year) = year else { return Vec::new() };
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let month =
+            LONG_MONTHS.iter().chain(&MONTHS).position(|month| month == word || (*word == "sept" && *month == "sep"));
+        let Some(month) = month.and_then(|at| i8::try_from(at % 12 + 1).ok()) else { continue };
+        let around = [at.checked_sub(1), Some(at + 1), at.checked_sub(2)];
+        let near = around.into_iter().flatten().filter_map(|at| words.get(at)).filter_map(|word| number(word));
+        let day = near.filter_map(|day| i8::try_from(day).ok()).find(|day| (1..=31).contains(day));
+        let first = jiff::civil::Date::new(year, month, day.unwrap_or(1));
+        let Some(from) = first.ok().and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC).ok()) else { continue };
+        let from = from.timestamp().as_second();
+        found.push(from..from + if day.is_some() { (1 + ECHO) * DAY } else { (31 + ECHO) * DAY });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [TIMES, NUMBERS, SAYING] {
+            assert!(list.is_sorted());
+        }
+    }
+
+    #[test]
+    fn forms_are_read() {
+        assert_eq!(Hints::new("When did it rain?").wants, Some(TIME));
+        assert_eq!(Hints::new("How many cats are there").wants, Some(NUMBER));
+        assert_eq!(Hints::new("What did you suggest for my garden?").role, Some(Role::Assistant));
+        assert_eq!(Hints::new("What did I tell you about tea?").role, Some(Role::User));
+        assert_eq!(Hints::new("What is my deadline?").role, Some(Role::User));
+        assert_eq!(Hints::new("Why is the sky blue?"), Hints::default());
+        assert_eq!(marks("see you on Friday, all three"), [TIME, NUMBER]);
+    }
+
+    #[test]
+    fn dates_are_ranges() {
+        let noon = 1_653_480_000; // 2022-05-25 12:00
+        for query in ["on 25 May, 2022", "May 25th 2022", "in May 2022"] {
+            assert!(Hints::new(query).names(noon), "{query}");
+        }
+        assert!(!Hints::new("on 20 May 2022").names(noon));
+        assert!(Hints::new("in May").times.is_empty());
+    }
+}

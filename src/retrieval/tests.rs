@@ -1,0 +1,258 @@
+//! What must hold of the whole room: branches do not touch one another, where postings lie changes nothing, removed messages
+//! are gone, cards fit and sum.
+
+use super::codec::Postings;
+use super::fill::Room;
+use super::find::{Found, find};
+use super::index::{Entry, Index, Rewrite, Sealed};
+use super::query::Query;
+use super::scope::{Filter, Scope};
+use super::search::{Ask, Hit, Texts, search};
+use super::segment::{Nowhere, Source, without};
+use super::words::Term;
+use crate::domain::evidence::{Gate, MissWhy, PassWhy};
+use crate::domain::hash::Hash;
+use crate::domain::message::Role;
+use crate::domain::tokens::approximate;
+use proptest::prelude::*;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+const WORDS: [&str; 16] = [
+    "token", "refresh", "login", "bread", "flour", "oven", "parser", "header", "wire", "cache", "ring", "slot",
+    "garden", "roses", "water", "shade",
+];
+
+#[derive(Default)]
+struct Said {
+    index: Index,
+    texts: HashMap<Hash, String>,
+}
+
+impl Said {
+    fn say(&mut self, text: &str) -> u32 {
+        self.say_as(None, text)
+    }
+
+    fn say_as(&mut self, speaker: Option<&str>, text: &str) -> u32 {
+        let number = self.index.messages();
+        let key = Hash::of(&number.to_le_bytes());
+        self.texts.insert(key, text.to_owned());
+        let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+        let at = Some(1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000);
+        self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
+    }
+
+    fn ask<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> Ask<'a> {
+        Ask { index: &self.index, scope, source, texts: self, filter, cosines: None, tuning: None }
+    }
+
+    fn hits(&self, path: &[u32], filter: &Filter, query: &str) -> Vec<Hit> {
+        let scope = Scope::new(&self.index, path);
+        search(&self.ask(&scope, filter, &Nowhere), &Query::new(&self.index, &scope, query)).unwrap()
+    }
+}
+
+impl Texts for Said {
+    fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
+        self.texts.get(key).map(|text| Cow::Borrowed(text.as_str()))
+    }
+
+    fn speaker(&self, _: &Hash) -> Option<Cow<'_, str>> {
+        None
+    }
+}
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..14).prop_map(|words| words.join(" "))
+}
+
+/// Sealed segments kept elsewhere.
+struct Kept(Vec<Sealed>);
+
+impl Source for Kept {
+    fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
+        let lists = &self.0.get(segment as usize).ok_or("no such segment")?.lists;
+        for term in terms {
+            if let Ok(at) = lists.binary_search_by_key(term, |(term, _)| *term) {
+                found(*term, &lists[at].1);
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    /// P6: what another branch says moves no score of this one.
+    #[test]
+    fn another_branch_changes_nothing(
+        ours in proptest::collection::vec(text(), 1..40),
+        theirs in proptest::collection::vec(text(), 0..40),
+        query in text(),
+    ) {
+        let (mut alone, mut both) = (Said::default(), Said::default());
+        let filter = Filter::default();
+        let path: Vec<u32> = ours.iter().map(|text| alone.say(text)).collect();
+        for text in &ours {
+            both.say(text);
+        }
+        for text in &theirs {
+            both.say_as(Some("Token Rose"), text);
+        }
+        prop_assert_eq!(alone.hits(&path, &filter, &query), both.hits(&path, &filter, &query));
+    }
+
+    /// What is filtered out never comes back, and everything else keeps its words' scores.
+    #[test]
+    fn only_what_may_be_found_is(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
+        let mut all = Said::default();
+        let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
+        let filter = Filter { out: vec![from..from + 5], lane: (lane < 2).then_some(lane) };
+        for hit in all.hits(&path, &filter, &query) {
+            prop_assert!(!(from..from + 5).contains(&hit.position));
+            prop_assert!(lane == 2 || hit.position % 2 == lane as usize);
+            prop_assert!((hit.score - hit.parts.sum()).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn cards_fit_and_sum(said in proptest::collection::vec(text(), 1..40), query in text(), tokens in 5_u32..200) {
+        let mut all = Said::default();
+        let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
+        let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+        let room = Room { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9 };
+        let Found { filled, .. } = find(&all.ask(&scope, &filter, &Nowhere), &query, &room, true, false).unwrap();
+        let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
+        prop_assert!(filled.tokens <= tokens);
+        prop_assert_eq!(approximate(&whole), filled.tokens);
+        let held: Vec<usize> = filled.cards.iter().map(|card| card.position).collect();
+        prop_assert!(held.is_sorted());
+        for position in &held {
+            let other = position ^ 1;
+            prop_assert!(other >= said.len() || held.contains(&other), "an atom was parted");
+        }
+    }
+}
+
+fn many() -> (Said, Vec<u32>) {
+    let mut all = Said::default();
+    let path = (0..6_000_usize)
+        .map(|number| {
+            let words: Vec<&str> = (0..9).map(|at| WORDS[(number * 7 + at * number / 3) % 16]).collect();
+            all.say(&format!("{} note{}", words.join(" "), number % 50))
+        })
+        .collect();
+    (all, path)
+}
+
+#[test]
+fn stored_segments_find_what_resident_ones_do() {
+    let (all, path) = many();
+    let filter = Filter::default();
+    let before = all.hits(&path, &filter, "where is the note7 parser header?");
+    assert!(before.len() > 100);
+    let mut kept = Vec::new();
+    let mut again = Said { texts: all.texts.clone(), ..Said::default() };
+    for number in 0..all.index.segments() {
+        let Some(sealed) = all.index.sealed(number) else { continue };
+        again.index.attach(&sealed.header).unwrap();
+        kept.push(sealed);
+    }
+    assert!(!kept.is_empty());
+    for number in again.index.messages()..all.index.messages() {
+        let text = all.texts[&Hash::of(&number.to_le_bytes())].clone();
+        again.say(&text);
+    }
+    let source = Kept(kept);
+    let scope = Scope::new(&again.index, &path);
+    let ask = again.ask(&scope, &filter, &source);
+    assert_eq!(search(&ask, &Query::new(&again.index, &scope, "where is the note7 parser header?")).unwrap(), before);
+    assert!(search(&Ask { source: &Nowhere, ..ask }, &Query::new(&again.index, &scope, "note7")).is_err());
+}
+
+#[test]
+fn damaged_headers_are_refused() {
+    let (all, _) = many();
+    let sealed = all.index.sealed(0).unwrap();
+    let mut index = Index::new();
+    for cut in [0, 1, 5, sealed.header.len() / 2, sealed.header.len() - 1] {
+        assert!(index.attach(&sealed.header[..cut]).is_err());
+    }
+    assert_eq!(index.messages(), 0);
+    index.attach(&sealed.header).unwrap();
+    assert!(index.attach(&sealed.header).is_err(), "it does not follow itself");
+}
+
+#[test]
+fn removed_messages_are_gone_at_once_and_from_the_bytes() {
+    let mut all = Said::default();
+    let path: Vec<u32> = (0..50).map(|number| all.say(&format!("secretword{number} bread flour"))).collect();
+    let key = Hash::of(&7_u32.to_le_bytes());
+    assert_eq!(all.index.remove(&key), Some(Rewrite::Done));
+    assert_eq!(all.index.remove(&key), None);
+    assert!(all.hits(&path, &Filter::default(), "bread").iter().all(|hit| hit.position != 7));
+    let term = all.index.analyzer().stem("secretword7");
+    let lists = all.index.segments();
+    assert_eq!(lists, 1);
+    all.index.seal();
+    let sealed = all.index.sealed(0).unwrap();
+    assert!(sealed.lists.iter().all(|(held, _)| *held != term));
+    let bread = all.index.analyzer().stem("bread");
+    let list = &sealed.lists.iter().find(|(held, _)| *held == bread).unwrap().1;
+    assert_eq!(Postings::new(list).count(), 49);
+}
+
+#[test]
+fn a_stored_segment_says_what_must_be_rewritten() {
+    let mut all = Said::default();
+    for number in 0..9 {
+        all.say(&format!("secretword{number} bread"));
+    }
+    all.index.seal();
+    let sealed = all.index.sealed(0).unwrap();
+    all.index.forget(0);
+    let Some(Rewrite::Stored { segment: 0, gone: (4, 1) }) = all.index.remove(&Hash::of(&4_u32.to_le_bytes())) else {
+        panic!("it is stored")
+    };
+    let lists = without(sealed.lists, &[4]);
+    let term = all.index.analyzer().stem("secretword4");
+    assert!(lists.iter().all(|(held, _)| *held != term));
+    assert_eq!(all.index.header(0).map(|header| header == sealed.header), Some(false));
+}
+
+#[test]
+fn neighbours_duplicates_and_names_count() {
+    let mut all = Said::default();
+    let long = "the sourdough needs a hot oven and steam for the first ten minutes so that the crust can open well";
+    let mut texts = vec!["what about the oven?", "it should be as hot as it gets", long, "thanks", long];
+    texts.extend(["one more thing about the garden"; 8]);
+    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let hits = all.hits(&path, &Filter::default(), "how hot is the oven");
+    let of = |position: usize| hits.iter().find(|hit| hit.position == position).unwrap();
+    assert!(of(1).parts.smooth > 0.0, "the answer gains from its question");
+    let scope = Scope::new(&all.index, &path);
+    let filter = Filter::default();
+    let room = Room { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5 };
+    let found =
+        find(&all.ask(&scope, &filter, &Nowhere), "how hot is the sourdough oven?", &room, true, false).unwrap();
+    assert_eq!(found.gate, Gate::Pass(PassWhy::Forced));
+    assert!(found.filled.near.iter().any(|near| near.why == MissWhy::Duplicate));
+    let record = found.record("q", Hash::default(), &|key| *key);
+    assert_eq!(record.items.len(), found.filled.cards.len());
+}
+
+#[test]
+fn cosines_find_what_words_do_not() {
+    let mut all = Said::default();
+    let path: Vec<u32> = (0..40).map(|number| all.say(&format!("note{number} flour"))).collect();
+    let scope = Scope::new(&all.index, &path);
+    let filter = Filter::default();
+    let cosines: Vec<(u32, f32)> = (0..40).map(|at| (at, if at == 31 { 0.9 } else { 0.1 })).collect();
+    let ask = Ask { cosines: Some(&cosines), ..all.ask(&scope, &filter, &Nowhere) };
+    let hits = search(&ask, &Query::new(&all.index, &scope, "unheard of")).unwrap();
+    assert_eq!(hits[0].position, 31);
+    assert!(hits[0].parts.cos > 0.0);
+    let broken = [(0, f32::NAN), (99, 0.4)];
+    let ask = Ask { cosines: Some(&broken), ..ask };
+    assert!(search(&ask, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
+}
