@@ -101,6 +101,7 @@ pub mod engine;
 pub mod export;
 pub mod import;
 pub mod llm;
+pub mod retrieval;
 pub mod store;
 pub mod telemetry;
 pub mod tools;

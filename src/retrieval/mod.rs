@@ -1,0 +1,7 @@
+//! Finding old messages again: vectors and their search.
+//! Not for: making vectors (`llm`), keeping them (`store`) or deciding what is sent (`context`).
+
+pub mod vector;
+
+mod vector_code;
+mod vector_scan;
