@@ -4,4 +4,5 @@
 pub mod vector;
 
 mod vector_code;
+mod vector_cpu;
 mod vector_scan;

@@ -7,7 +7,7 @@
 
 pub use super::vector_code::Code;
 use super::vector_code::Query;
-use super::vector_scan::{LANES, differing, product};
+use super::vector_scan::{LANES, Products, Scan};
 use std::collections::HashMap;
 
 /// At least so many of the vectors that are allowed are scored by their full values.
@@ -15,10 +15,7 @@ const SCORED: usize = 512;
 /// And at least so many for each one that is asked for.
 const SCORED_EACH: usize = 32;
 /// And at least one in so many of all.
-const SCORED_SHARE: usize = 200;
-/// The distance of a vector that is not allowed.
-const OUT: u16 = u16::MAX;
-
+const SCORED_SHARE: usize = 64;
 /// Why vectors cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
 pub enum VectorError {
@@ -55,6 +52,30 @@ impl DocSet {
             self.words.resize(word + 1, 0);
         }
         self.words[word] |= 1 << (doc % 64);
+    }
+
+    /// How many documents it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Its documents, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0_u32..).step_by(64).zip(&self.words).flat_map(|(first, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(first + bit)
+            })
+        })
     }
 
     /// Whether it has the document.
@@ -195,13 +216,9 @@ impl VectorIndex {
     pub fn nearest(&self, question: &[f32], most: usize, allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
         let Some(query) = self.query(question)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
         let scored = SCORED.max(most.saturating_mul(SCORED_EACH)).max(self.len() / SCORED_SHARE);
-        let mut found: Vec<Near> = if self.len() <= scored {
-            self.cosines_of(&query, (0..self.len()).filter(|slot| self.is_allowed(*slot, allowed)))
-        } else {
-            let (differing, limit) = self.signs_differing(&query, allowed, scored);
-            let slots = differing.iter().enumerate().filter(|(_, differ)| **differ <= limit).map(|(slot, _)| slot);
-            self.cosines_of(&query, slots)
-        };
+        let few = allowed.map_or(self.len(), DocSet::len) <= scored;
+        let slots = if few { self.slots(allowed) } else { self.scan(&query, allowed, scored).places() };
+        let mut found = self.cosines_of(&query, &slots);
         let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
         if found.len() > most {
             found.select_nth_unstable_by(most - 1, order);
@@ -213,10 +230,10 @@ impl VectorIndex {
 
     /// How like the question every allowed document is, by its full values, in the order of the documents' numbers.
     pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
-        let slots = (0..self.len()).filter(|slot| self.is_allowed(*slot, allowed));
+        let slots = self.slots(allowed);
         let mut found = match self.query(question)? {
-            Some(query) => self.cosines_of(&query, slots),
-            None => slots.map(|slot| Near { doc: self.docs[slot], cosine: 0.0 }).collect(),
+            Some(query) => self.cosines_of(&query, &slots),
+            None => slots.iter().map(|slot| Near { doc: self.docs[*slot as usize], cosine: 0.0 }).collect(),
         };
         found.sort_unstable_by_key(|near| near.doc);
         Ok(found)
@@ -225,11 +242,11 @@ impl VectorIndex {
     /// How like the question each of these documents is; none for those without a vector.
     pub fn cosines_for(&self, question: &[f32], docs: &[u32]) -> Result<Vec<Option<f32>>, VectorError> {
         let query = self.query(question)?;
-        let cosine = |doc: &u32| {
-            let slot = *self.places.get(doc)? as usize;
-            Some(query.as_ref().map_or(0.0, |query| self.cosine(query, slot)))
-        };
-        Ok(docs.iter().map(cosine).collect())
+        let places: Vec<Option<u32>> = docs.iter().map(|doc| self.places.get(doc).copied()).collect();
+        let slots: Vec<u32> = places.iter().copied().flatten().collect();
+        let mut found = query.map(|query| self.cosines_of(&query, &slots)).unwrap_or_default().into_iter();
+        let cosine = |place: Option<u32>| place.map(|_| found.next().map_or(0.0, |near| near.cosine));
+        Ok(places.into_iter().map(cosine).collect())
     }
 
     fn query(&self, question: &[f32]) -> Result<Option<Query>, VectorError> {
@@ -269,44 +286,29 @@ impl VectorIndex {
         self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
     }
 
-    fn is_allowed(&self, slot: usize, allowed: Option<&DocSet>) -> bool {
-        allowed.is_none_or(|allowed| allowed.contains(self.docs[slot]))
-    }
-
-    /// For each vector how far it is by its signs ([`OUT`] where it is not allowed), and the limit within which at least
-    /// `scored` are, all that are equal at the limit among them.
-    fn signs_differing(&self, query: &Query, allowed: Option<&DocSet>, scored: usize) -> (Vec<u16>, u16) {
-        let mut all = vec![OUT; self.len()];
-        let mut with = vec![0_usize; 3 * self.dims + 1];
-        let blocks = self.signs.chunks_exact(self.words()).zip(all.chunks_mut(LANES)).zip(self.docs.chunks(LANES));
-        for ((block, out), docs) in blocks {
-            let inside = |doc: &u32| allowed.is_none_or(|allowed| allowed.contains(*doc));
-            if !docs.iter().any(inside) {
-                continue;
-            }
-            for ((out, differ), doc) in out.iter_mut().zip(differing(block, &query.signs, &query.heavy)).zip(docs) {
-                if inside(doc) {
-                    *out = differ;
-                    with[usize::from(differ)] += 1;
-                }
-            }
+    /// The places of all that are allowed.
+    fn slots(&self, allowed: Option<&DocSet>) -> Vec<u32> {
+        match allowed {
+            None => (0..).zip(&self.docs).map(|(slot, _)| slot).collect(),
+            Some(allowed) => allowed.iter().filter_map(|doc| self.places.get(&doc).copied()).collect(),
         }
-        let mut sum = 0;
-        let limit = with.iter().position(|count| {
-            sum += count;
-            sum >= scored
-        });
-        (all, limit.and_then(|limit| u16::try_from(limit).ok()).unwrap_or(OUT - 1))
     }
 
-    fn cosines_of(&self, query: &Query, slots: impl Iterator<Item = usize>) -> Vec<Near> {
-        slots.map(|slot| Near { doc: self.docs[slot], cosine: self.cosine(query, slot) }).collect()
+    fn scan<'a>(&'a self, query: &'a Query, allowed: Option<&'a DocSet>, wanted: usize) -> Scan<'a> {
+        let Query { signs, heavy, .. } = query;
+        Scan { blocks: &self.signs, docs: &self.docs, signs, heavy, allowed, wanted }
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
-    fn cosine(&self, query: &Query, slot: usize) -> f32 {
-        let sum = product(&query.values, &self.values[slot * self.dims..][..self.dims]);
-        (sum as f32 * query.scale * self.scales[slot]).clamp(-1.0, 1.0)
+    fn cosines_of(&self, query: &Query, slots: &[u32]) -> Vec<Near> {
+        let mut sums = vec![0; slots.len()];
+        Products { query: &query.values, values: &self.values, slots, out: &mut sums }.fill();
+        let near = |(slot, sum): (&u32, i32)| {
+            let slot = *slot as usize;
+            let cosine = (sum as f32 * query.scale * self.scales[slot]).clamp(-1.0, 1.0);
+            Near { doc: self.docs[slot], cosine }
+        };
+        slots.iter().zip(sums).map(near).collect()
     }
 }
 

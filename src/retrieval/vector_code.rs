@@ -146,9 +146,7 @@ fn change_signs(values: &mut [f32], round: u64) {
     for (word, values) in (0_u64..).zip(values.chunks_mut(64)) {
         let bits = scrambled((round << 32) | word);
         for (at, value) in values.iter_mut().enumerate() {
-            if bits >> at & 1 == 1 {
-                *value = -*value;
-            }
+            *value = f32::from_bits(value.to_bits() ^ (((bits >> at & 1) as u32) << 31));
         }
     }
 }

@@ -154,8 +154,7 @@ proptest! {
         prop_assert_eq!(grown.cosines(&question, None).unwrap(), fresh.cosines(&question, None).unwrap());
         let query = grown.query(&question).unwrap().unwrap();
         let near = |index: &VectorIndex| {
-            let (far, limit) = index.signs_differing(&query, None, 3);
-            let mut docs: Vec<u32> = far.iter().zip(&index.docs).filter(|(far, _)| **far <= limit).map(|(_, doc)| *doc).collect();
+            let mut docs: Vec<u32> = index.scan(&query, None, 3).places().iter().map(|place| index.docs[*place as usize]).collect();
             docs.sort_unstable();
             docs
         };
