@@ -5,6 +5,7 @@
 
 pub mod blocked;
 pub mod branch;
+pub mod embed;
 pub mod failure;
 pub mod hash;
 pub mod ids;
