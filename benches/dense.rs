@@ -10,12 +10,14 @@
 
 use pleach::retrieval::vector::{Code, VectorIndex};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const DIMS: usize = 384;
 const TOP: usize = 10;
 const QUESTIONS: usize = 200;
+#[cfg(feature = "local-embeddings")]
+const REAL: usize = 10_000;
 
 /// Vectors of length 1, one after the other.
 struct Set {
@@ -238,16 +240,98 @@ fn measure(set: &Set) {
     }
 }
 
-/// Where vectors are kept between runs.
-fn cache() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("dense")
-}
-
 #[cfg(not(feature = "local-embeddings"))]
 fn real() -> Result<Set, String> {
-    let _ = cache();
     Err("the feature local-embeddings is off".to_owned())
+}
+
+/// Sentences embedded by the model in `PLEACH_MINILM`; kept in the target folder between runs.
+#[cfg(feature = "local-embeddings")]
+fn real() -> Result<Set, String> {
+    use pleach::domain::embed::{Embed, Purpose};
+    let folder = std::env::var_os("PLEACH_MINILM").ok_or("PLEACH_MINILM names no model directory")?;
+    let embedder = pleach::llm::embed_local::LocalEmbedder::open(Path::new(&folder)).map_err(|e| e.to_string())?;
+    if embedder.dims() != DIMS {
+        return Err(format!("the model has {} dimensions, not {DIMS}", embedder.dims()));
+    }
+    let texts = texts::sentences(REAL + QUESTIONS);
+    if texts.len() < REAL + QUESTIONS {
+        return Err(format!("only {} sentences were found", texts.len()));
+    }
+    let digest = pleach::domain::hash::Fields::new("dense").text(&embedder.id()).json(&texts).finish();
+    let kept = texts::kept(&digest.short());
+    let mut base = texts::read(&kept).filter(|values| values.len() == texts.len() * DIMS).unwrap_or_default();
+    if base.is_empty() {
+        let begin = Instant::now();
+        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = embedder.embed(&borrowed, Purpose::Passage, &|| true).map_err(|e| e.to_string())?;
+        let took = begin.elapsed();
+        println!("embedded {} sentences in {took:.1?}, {:.1?} each", texts.len(), took / u32::try_from(texts.len()).unwrap());
+        base = vectors.concat();
+        write(&kept, &base).map_err(|e| e.to_string())?;
+    }
+    let questions = base.split_off(REAL * DIMS);
+    Ok(Set { name: format!("{REAL} real vectors of sentences"), base, questions })
+}
+
+/// Real sentences, and where their vectors are kept.
+#[cfg(feature = "local-embeddings")]
+mod texts {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Different sentences, always the same on one machine; every so many from far apart are the last ones.
+    pub(super) fn sentences(count: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut add = |text: &str| {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            if (20..600).contains(&text.len()) && text.contains(' ') && seen.insert(text.clone()) {
+                all.push(text);
+            }
+        };
+        for file in std::env::var("PLEACH_TEXTS").unwrap_or_default().split(':').filter(|file| !file.is_empty()) {
+            for line in std::fs::read_to_string(file).unwrap_or_default().lines() {
+                let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+                add(value["content"].as_str().unwrap_or_default());
+            }
+        }
+        for file in markdown() {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let prose = text.split("\n\n").filter(|block| !block.contains(['|', '`', '<', '#', '[']));
+            prose.flat_map(|block| block.split(". ")).take(40).for_each(&mut add);
+        }
+        // Which ones are asked with must not depend on where they come from.
+        all.sort_by_cached_key(|text| pleach::domain::hash::Hash::of(text.as_bytes()));
+        all.truncate(count);
+        all
+    }
+
+    fn home() -> PathBuf {
+        let set = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        set.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo"))
+    }
+
+    /// The Markdown files at the top of each package in cargo's registry, in the order of their names.
+    fn markdown() -> BTreeSet<PathBuf> {
+        let inside = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        let packages = inside(&home().join("registry/src")).into_iter().flat_map(|source| inside(&source));
+        let files = packages.flat_map(|package| inside(&package));
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
+    }
+
+    pub(super) fn kept(digest: &str) -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        target.join(format!("dense-{digest}.f32"))
+    }
+
+    pub(super) fn read(path: &Path) -> Option<Vec<f32>> {
+        let bytes = std::fs::read(path).ok()?;
+        Some(bytes.chunks_exact(4).filter_map(|four| four.try_into().ok().map(f32::from_le_bytes)).collect())
+    }
 }
 
 fn main() {
@@ -255,6 +339,7 @@ fn main() {
         Ok(set) => measure(&set),
         Err(why) => println!("real vectors: skipped, {why}"),
     }
+    // Cargo's own arguments are no numbers.
     let size = std::env::args().skip(1).find_map(|word| word.parse().ok());
     measure(&clustered(size.unwrap_or(1_000_000)));
 }

@@ -11,7 +11,7 @@ use candle_transformers::models::bert::BertModel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokenizers::{Encoding, Tokenizer, TruncationDirection, TruncationParams, TruncationStrategy};
+use tokenizers::Tokenizer;
 
 /// Windows that are embedded together at most.
 const BATCH: usize = 32;
@@ -29,6 +29,8 @@ pub struct LocalEmbedder {
 struct Loaded {
     model: BertModel,
     tokenizer: Tokenizer,
+    /// What stands before and after every window ([CLS] and [SEP]).
+    marks: (Vec<u32>, Vec<u32>),
 }
 
 /// A stretch of a text that the model reads at once.
@@ -43,7 +45,7 @@ impl LocalEmbedder {
         Ok(Self { files: Files::read(directory)?, loaded: Mutex::default() })
     }
 
-    fn broken(&self, why: impl ToString) -> EmbedError {
+    fn broken(&self, why: impl std::fmt::Display) -> EmbedError {
         EmbedError::Model { place: self.files.place.clone(), why: why.to_string() }
     }
 
@@ -64,46 +66,41 @@ impl LocalEmbedder {
             .map_err(|error| self.broken(format!("tokenizer.json is no tokenizer: {error}")))?;
         tokenizer.with_padding(None);
         tokenizer.set_encode_special_tokens(true);
-        let truncation = TruncationParams {
-            direction: TruncationDirection::Right,
-            max_length: self.files.longest,
-            strategy: TruncationStrategy::LongestFirst,
-            stride: 0,
-        };
-        tokenizer.with_truncation(Some(truncation)).map_err(|error| self.broken(error))?;
+        tokenizer.with_truncation(None).map_err(|error| self.broken(error))?;
+        let marks = marks(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
+        let marks = marks.ok_or_else(|| self.broken("tokenizer.json does not tell what stands around a text"))?;
         let wrong = |error| self.broken(format!("model.safetensors cannot be read: {error}"));
         let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(wrong)?;
         let model = BertModel::load(weights, &self.files.config).map_err(wrong)?;
-        Ok(Loaded { model, tokenizer })
+        Ok(Loaded { model, tokenizer, marks })
     }
 
-    /// The windows of all texts. What the tokenizer cuts off a window comes in the next.
+    /// The windows of all texts, each between its marks.
     fn windows(
         &self,
         loaded: &Loaded,
         texts: &[String],
         go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Window>, EmbedError> {
+        // Ids beyond the vocabulary of the weights would be read outside of them.
+        let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
+        let (before, after) = &loaded.marks;
         let mut windows = Vec::new();
         for (text, content) in texts.iter().enumerate() {
             for part in parts(content, PART) {
                 if !go_on() {
                     return Err(EmbedError::Stopped);
                 }
-                let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode(part, true)));
+                let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode_fast(part, false)));
                 let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer gave up on a text".into()));
                 let encoded = encoded.map_err(|error| self.broken(error))?;
-                let all = std::iter::once(&encoded).chain(encoded.get_overflowing());
-                windows.extend(all.filter(|one| !one.is_empty()).map(|one| self.window(text, one)));
+                for ids in encoded.get_ids().chunks(self.files.longest - before.len() - after.len()) {
+                    let ids = before.iter().chain(ids).chain(after).map(|id| (*id).min(most)).collect();
+                    windows.push(Window { text, ids });
+                }
             }
         }
         Ok(windows)
-    }
-
-    /// Ids beyond the vocabulary of the weights would be read outside of them.
-    fn window(&self, text: usize, encoding: &Encoding) -> Window {
-        let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
-        Window { text, ids: encoding.get_ids().iter().map(|id| (*id).min(most)).collect() }
     }
 
     /// The vectors of some windows.
@@ -196,6 +193,14 @@ impl LocalEmbedder {
             (_, None) => vec![0.0; self.dims()],
         }
     }
+}
+
+/// What the tokenizer puts before and after a text, found out with one.
+fn marks(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
+    let ids = |marked| Some(tokenizer.encode_fast("a", marked).ok()?.get_ids().to_vec());
+    let (bare, marked) = (ids(false)?, ids(true)?);
+    let at = marked.windows(bare.len().max(1)).position(|window| window == bare)?;
+    Some((marked[..at].to_vec(), marked[at + bare.len()..].to_vec()))
 }
 
 /// How many of the windows, sorted by length, make the next batch.
