@@ -266,7 +266,11 @@ fn real() -> Result<Set, String> {
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
         let vectors = embedder.embed(&borrowed, Purpose::Passage, &|| true).map_err(|e| e.to_string())?;
         let took = begin.elapsed();
-        println!("embedded {} sentences in {took:.1?}, {:.1?} each", texts.len(), took / u32::try_from(texts.len()).unwrap());
+        println!(
+            "embedded {} sentences in {took:.1?}, {:.1?} each",
+            texts.len(),
+            took / u32::try_from(texts.len()).unwrap()
+        );
         base = vectors.concat();
         write(&kept, &base).map_err(|e| e.to_string())?;
     }

@@ -77,18 +77,7 @@ impl Files {
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let id = format!("local {name} {}", &digest.to_string()[..16]);
         let directory = directory.to_owned();
-        Ok(Self {
-            directory,
-            place,
-            id,
-            config,
-            pooling,
-            longest,
-            query_prefix,
-            passage_prefix,
-            weights,
-            tokenizer,
-        })
+        Ok(Self { directory, place, id, config, pooling, longest, query_prefix, passage_prefix, weights, tokenizer })
     }
 
     /// The bytes of the weights and of the tokenizer, if they are still those that were hashed.
@@ -151,7 +140,13 @@ fn config(text: &str) -> Result<Config, String> {
 
 fn pooling(directory: &Path) -> Result<Pooling, String> {
     let told = optional(directory, "1_Pooling/config.json")?;
-    let on: Vec<&str> = told.as_object().into_iter().flatten().filter(|(_, on)| **on == Value::Bool(true)).map(|(name, _)| name.as_str()).collect();
+    let on: Vec<&str> = told
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, on)| **on == Value::Bool(true))
+        .map(|(name, _)| name.as_str())
+        .collect();
     let modes: Vec<&str> = on.into_iter().filter(|name| name.starts_with("pooling_mode_")).collect();
     match modes.as_slice() {
         [] | ["pooling_mode_mean_tokens"] => Ok(Pooling::Mean),
@@ -164,6 +159,8 @@ fn pooling(directory: &Path) -> Result<Pooling, String> {
 fn only_known_steps(directory: &Path) -> Result<(), String> {
     let steps = optional(directory, "modules.json")?;
     let kinds = steps.as_array().into_iter().flatten().filter_map(|step| step.get("type")?.as_str());
-    let strange = kinds.filter_map(|kind| kind.rsplit('.').next()).find(|kind| !["Transformer", "Pooling", "Normalize"].contains(kind));
+    let strange = kinds
+        .filter_map(|kind| kind.rsplit('.').next())
+        .find(|kind| !["Transformer", "Pooling", "Normalize"].contains(kind));
     strange.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which cannot be done")))
 }

@@ -76,12 +76,7 @@ impl LocalEmbedder {
     }
 
     /// The windows of all texts, each between its marks.
-    fn windows(
-        &self,
-        loaded: &Loaded,
-        texts: &[String],
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<Vec<Window>, EmbedError> {
+    fn windows(&self, loaded: &Loaded, texts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Window>, EmbedError> {
         // Ids beyond the vocabulary of the weights would be read outside of them.
         let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
         let (before, after) = &loaded.marks;

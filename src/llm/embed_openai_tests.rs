@@ -144,7 +144,10 @@ fn the_model_tells_its_dimensions_and_keeps_them() {
 fn long_texts_are_taken_apart_and_more_so_when_refused() {
     let server = Server::start(|number, body| {
         if texts(body).iter().any(|text| text.len() > 400) {
-            return Some((500, json!({"error": {"message": "input (900 tokens) is too large to process"}}).to_string()));
+            return Some((
+                500,
+                json!({"error": {"message": "input (900 tokens) is too large to process"}}).to_string(),
+            ));
         }
         good(number, body)
     });

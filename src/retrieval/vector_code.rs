@@ -30,8 +30,14 @@ impl Code {
         let largest = turned.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
         let step = if largest > 0.0 { largest / 127.0 } else { 0.0 };
         #[allow(clippy::cast_possible_truncation, reason = "at most 127 either way")]
-        let values = turned.iter().map(|value| if step > 0.0 { (value / step).round() as i8 } else { 0 }).collect();
-        Ok(Self { scale: step, values })
+        let round = |value: &f32| if step > 0.0 { (value / step).round() as i8 } else { 0 };
+        let values: Vec<i8> = turned.iter().map(round).collect();
+        // The scale with which the rounded vector is exactly like the true one, so that rounding has no bias along it.
+        let like: f64 =
+            turned.iter().zip(&values).map(|(value, rounded)| f64::from(*value) * f64::from(*rounded)).sum();
+        #[allow(clippy::cast_possible_truncation, reason = "about the step")]
+        let scale = if like > 0.0 { like.recip() as f32 } else { 0.0 };
+        Ok(Self { scale, values })
     }
 
     /// How many dimensions it has.
@@ -218,7 +224,8 @@ mod tests {
     #[test]
     fn rounding_loses_little() {
         for dims in [384, 768, 1000] {
-            let vector: Vec<f32> = (0..dims).map(|at| f32::from(i8::from_le_bytes([scrambled(at).to_le_bytes()[0]]))).collect();
+            let vector: Vec<f32> =
+                (0..dims).map(|at| f32::from(i8::from_le_bytes([scrambled(at).to_le_bytes()[0]]))).collect();
             let (exact, code) = (turned(&vector).unwrap(), Code::of(&vector).unwrap());
             let rounded: Vec<f32> = code.values.iter().map(|value| f32::from(*value) * code.scale).collect();
             assert!((dot(&exact, &rounded) - 1.0).abs() < 1e-3, "{dims}");

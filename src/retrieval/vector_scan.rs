@@ -139,7 +139,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn scan<'a>(blocks: &'a [[u64; LANES]], docs: &'a [u32], question: &'a (Vec<u64>, Vec<u64>), allowed: Option<&'a DocSet>, wanted: usize) -> Scan<'a> {
+    fn scan<'a>(
+        blocks: &'a [[u64; LANES]],
+        docs: &'a [u32],
+        question: &'a (Vec<u64>, Vec<u64>),
+        allowed: Option<&'a DocSet>,
+        wanted: usize,
+    ) -> Scan<'a> {
         Scan { blocks, docs, signs: &question.0, heavy: &question.1, allowed, wanted }
     }
 
