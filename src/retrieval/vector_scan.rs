@@ -43,6 +43,7 @@ impl NullaryFnOnce for Scan<'_> {
 
     /// The limit falls while nearer ones come, so what was passed over was always beyond it.
     #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "distances are small, and so are places")]
     fn call(self) -> Self::Output {
         let farthest = 3 * 64 * self.signs.len();
         let mut limit = Limit { at: farthest, inside: 0, with: vec![0; farthest + 1] };
@@ -126,8 +127,8 @@ impl NullaryFnOnce for Products<'_> {
             let from = *slot as usize * self.query.len();
             let values = &self.values[from..from + self.query.len()];
             let mut sum = 0_i32;
-            for at in 0..values.len() {
-                sum += i32::from(self.query[at]) * i32::from(values[at]);
+            for (query, value) in self.query.iter().zip(values) {
+                sum += i32::from(*query) * i32::from(*value);
             }
             *out = sum;
         }
