@@ -282,7 +282,7 @@ fn real() -> Result<Set, String> {
 #[cfg(feature = "local-embeddings")]
 mod texts {
     use std::collections::BTreeSet;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     /// Different sentences, always the same on one machine; every so many from far apart are the last ones.
     pub(super) fn sentences(count: usize) -> Vec<String> {
