@@ -302,8 +302,9 @@ mod texts {
         }
         for file in markdown() {
             let text = std::fs::read_to_string(file).unwrap_or_default();
-            let prose = text.split("\n\n").filter(|block| !block.contains(['|', '`', '<', '#', '[']));
-            prose.flat_map(|block| block.split(". ")).take(40).for_each(&mut add);
+            let prose =
+                text.split("\n\n").filter(|block| !block.contains(['|', '<']) && !block.starts_with([' ', '#', '`']));
+            prose.flat_map(|block| block.split(". ")).take(400).for_each(&mut add);
         }
         // Which ones are asked with must not depend on where they come from.
         all.sort_by_cached_key(|text| pleach::domain::hash::Hash::of(text.as_bytes()));
