@@ -6,6 +6,7 @@
 pub mod blocked;
 pub mod branch;
 pub mod damage;
+pub mod embed;
 pub mod evidence;
 pub mod facts;
 pub mod failure;

@@ -19,7 +19,7 @@ use crate::domain::message::{NodeHead, Role};
 use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source};
 use crate::domain::policy::Section;
-use crate::retrieval::fill::{Card, Filled, Room, THRIFT, fill};
+use crate::retrieval::fill::{Card, Filled, Room, fill};
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
@@ -92,9 +92,9 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
-    let hits = search(&ask, &Query::new(&shelf.index, &looked.query)).map_err(|error| unreadable(&error))?;
+    let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
-    let room = Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near, thrift: THRIFT };
+    let room = Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near };
     looked.filled = fill(&ask, &hits, &room);
     Ok(looked)
 }

@@ -1,10 +1,14 @@
-//! Models: OpenAI-compatible servers, the offline model, recordings, and token counting.
+//! Models: OpenAI-compatible servers, the offline model, recordings, embedders, and token counting.
 //! Not for: what a request says (`context::render`) or when one is made (`engine`).
 //!
 //! A request is bytes that were made elsewhere and are posted unchanged; what comes back is read by our own tolerant
 //! decoder (`sse`, `chunk`, `stream`), because the packages at hand lose text, hide broken streams or panic.
 
 pub mod chunk;
+pub mod embed;
+#[cfg(feature = "local-embeddings")]
+pub mod embed_local;
+pub mod embed_openai;
 pub mod fault;
 pub mod key;
 pub mod models;
@@ -14,12 +18,16 @@ pub mod retry;
 pub mod scripted;
 pub mod sse;
 pub mod stream;
+pub mod tokenizer_file;
 pub mod tokens;
 
+#[cfg(feature = "local-embeddings")]
+mod embed_files;
 mod http;
 mod offline_answer;
 mod offline_body;
 mod pieces;
+mod sdk;
 
 pub use http::init;
 

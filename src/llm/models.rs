@@ -1,17 +1,12 @@
 //! What models a server has, and what can be known of them from their names.
 //! Not for: the shipped table of models (`config`) or choosing one.
 
-use super::LlmError;
-use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
+use super::{LlmError, sdk};
 use crate::domain::model::{ModelInfo, Price, Profile};
 use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
 use crate::domain::tokens::Encoding;
-use async_openai::Client;
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
-use reqwest::header::HeaderMap;
-use reqwest::{Response, Url};
+use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::time::Duration;
@@ -49,92 +44,13 @@ fn unusable(error: &LlmError) -> ProviderError {
     problem(Kind::Connect, error.to_string())
 }
 
-/// What went wrong, carried through the client's own error type.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", .0.what)]
-struct Refusal(ProviderError);
-
-/// The client's settings: only what the profile says, nothing from the environment.
-struct Settings {
-    base: String,
-    query: Vec<(String, String)>,
-    headers: HeaderMap,
-    none: SecretString,
-}
-
-impl async_openai::config::Config for Settings {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.none
-    }
-}
-
-impl Settings {
-    fn of(endpoint: &Endpoint) -> Self {
-        let mut base = endpoint.base.clone();
-        let query = base.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-        base.set_query(None);
-        let base = base.as_str().trim_end_matches('/').trim_end_matches("/chat/completions").to_owned();
-        Self { base, query, headers: endpoint.headers.clone(), none: SecretString::from("") }
-    }
-}
-
-/// One GET: the client's own retries are replaced by none, and errors keep their status.
+/// One GET, without retries.
 async fn fetch(endpoint: &Endpoint, timeout: Duration) -> Result<Value, ProviderError> {
-    let http = endpoint.client.clone();
-    let service = tower::service_fn(move |request: HttpRequestFactory| {
-        let http = http.clone();
-        async move { once(&http, request.build().await?).await }
-    });
-    let client = Client::with_config(Settings::of(endpoint)).with_http_service(service);
+    let client = sdk::client(endpoint);
     let models = client.models();
     match tokio::time::timeout(timeout, models.list_byot::<Value>()).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(endpoint.clean(sort(endpoint, error))),
-        Err(_) => {
-            let what = format!("{} did not answer within {} s", endpoint.place(), timeout.as_secs_f32());
-            Err(problem(Kind::Connect, what))
-        }
-    }
-}
-
-async fn once(http: &reqwest::Client, request: reqwest::Request) -> Result<Response, OpenAIError> {
-    let response = http.execute(request).await?;
-    let status = response.status();
-    if status.is_success() {
-        return Ok(response);
-    }
-    let body = response.text().await.unwrap_or_default();
-    let error = Fault::in_body(&body).sort(Some(status.as_u16()));
-    Err(OpenAIError::Boxed(Box::new(Refusal(error))))
-}
-
-fn sort(endpoint: &Endpoint, error: OpenAIError) -> ProviderError {
-    match error {
-        OpenAIError::Reqwest(error) => endpoint.broken(error),
-        OpenAIError::Boxed(error) => match error.downcast::<Refusal>() {
-            Ok(refusal) => refusal.0,
-            Err(error) => problem(Kind::Protocol, error.to_string()),
-        },
-        OpenAIError::JSONDeserialize(_, body) => {
-            problem(Kind::Protocol, format!("the list of models cannot be read: {}", Fault::in_body(&body).message))
-        }
-        other => problem(Kind::Protocol, other.to_string()),
+        Ok(answer) => answer.map_err(|error| sdk::sort(endpoint, "the list of models", error)),
+        Err(_) => Err(sdk::late(endpoint, timeout)),
     }
 }
 

@@ -48,7 +48,7 @@ impl Tokenizers {
     }
 
     fn piece(&self, encoding: Encoding, bpe: &CoreBPE, piece: &str) -> u32 {
-        let key = Key::of(encoding, piece);
+        let key = Key::of(u8::from(encoding == Encoding::O200kBase), piece);
         if let Some(known) = self.cache().get(key) {
             return known;
         }
@@ -89,12 +89,13 @@ fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key(u128);
+pub(super) struct Key(u128);
 
 impl Key {
-    fn of(encoding: Encoding, piece: &str) -> Self {
+    /// The key of a piece in the vocabulary of that number.
+    pub(super) fn of(vocabulary: u8, piece: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&[u8::from(encoding == Encoding::O200kBase)]);
+        hasher.update(&[vocabulary]);
         hasher.update(piece.as_bytes());
         let mut bytes = [0; 16];
         hasher.finalize_xof().fill(&mut bytes);
@@ -104,13 +105,13 @@ impl Key {
 
 /// Two generations: what was used since the last turnover, and what was used before it.
 #[derive(Default)]
-struct Cache {
+pub(super) struct Cache {
     young: HashMap<Key, u32>,
     old: HashMap<Key, u32>,
 }
 
 impl Cache {
-    fn get(&mut self, key: Key) -> Option<u32> {
+    pub(super) fn get(&mut self, key: Key) -> Option<u32> {
         if let Some(count) = self.young.get(&key) {
             return Some(*count);
         }
@@ -119,7 +120,7 @@ impl Cache {
         Some(count)
     }
 
-    fn put(&mut self, key: Key, count: u32) {
+    pub(super) fn put(&mut self, key: Key, count: u32) {
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);
         }

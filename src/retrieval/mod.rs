@@ -23,6 +23,10 @@ pub mod segment;
 pub mod smooth;
 pub mod stops;
 pub mod tuning;
+pub mod vector;
+mod vector_code;
+mod vector_cpu;
+mod vector_scan;
 pub mod words;
 
 #[cfg(test)]
