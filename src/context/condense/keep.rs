@@ -1,0 +1,96 @@
+//! Puts dropped items into a summary word for word, and the two parts together.
+//! Not for: finding out what was dropped (`survive`).
+
+use super::survive::Wanted;
+use crate::domain::capsule::Kept;
+use crate::domain::condense::{Dropped, kept_line};
+use std::collections::HashSet;
+
+/// The heading of the part that is kept word for word.
+pub const KEPT: &str = "### Kept word for word";
+
+/// A summary's text: its body, then what is kept, oldest first.
+#[must_use]
+pub fn joined(body: &str, kept: &[Kept]) -> String {
+    let body = body.trim();
+    if kept.is_empty() {
+        return body.to_owned();
+    }
+    let lines: Vec<String> = kept.iter().map(kept_line).collect();
+    format!("{body}\n\n{KEPT}\n{}", lines.join("\n")).trim_start().to_owned()
+}
+
+/// A dropped item's sentence, to be kept.
+#[must_use]
+pub fn keep(item: &Dropped) -> Kept {
+    Kept { text: item.sentence.clone(), node: item.node, turn: item.turn, who: item.role.name().to_owned() }
+}
+
+/// Adds what is not kept already; in the order of the conversation.
+pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
+    for new in more {
+        if !kept.iter().any(|old| old.text == new.text) {
+            let at = kept.partition_point(|old| old.turn <= new.turn);
+            kept.insert(at, new);
+        }
+    }
+}
+
+/// Keeps as many dropped items as fit in `room` tokens: sentence by sentence, those first that bring back most weight a
+/// token (the greedy rule for covering with a budget). Gives the sentences.
+#[must_use]
+pub fn fill(wanted: &Wanted, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+    let mut gone = wanted.dropped(text);
+    let mut seen = HashSet::new();
+    let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
+    for (index, item) in gone.iter().enumerate() {
+        if seen.insert(item.sentence.clone()) {
+            let kept = keep(item);
+            let cost = count(&format!("{}\n", kept_line(&kept))).max(1);
+            lines.push((kept, vec![index], cost));
+        } else if let Some((_, items, _)) = lines.iter_mut().find(|(kept, _, _)| kept.text == item.sentence) {
+            items.push(index);
+        }
+    }
+    let mut left = room;
+    let mut kept = Vec::new();
+    loop {
+        let gain = |items: &[usize]| -> u64 { items.iter().map(|item| u64::from(gone[*item].weight)).sum() };
+        let fits = lines.iter().enumerate().filter(|(_, (_, items, cost))| *cost <= left && gain(items) > 0);
+        let best = fits
+            .max_by_key(|(at, (_, items, cost))| (gain(items) * 1_000_000 / u64::from(*cost), std::cmp::Reverse(*at)));
+        let Some((at, _)) = best else { return kept };
+        let (line, items, cost) = lines.swap_remove(at);
+        for item in items {
+            gone[item].weight = 0;
+        }
+        left -= cost;
+        add(&mut kept, [line]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{said, turn};
+    use super::*;
+    use crate::domain::message::Role;
+    use crate::domain::tokens::approximate;
+
+    #[test]
+    fn kept_words_stand_word_for_word_and_once() {
+        let sources = [turn(3, &[said(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
+        let wanted = Wanted::of(&sources);
+        let kept = fill(&wanted, "nothing", 1_000, &approximate);
+        assert_eq!(kept.len(), 1, "one sentence holds both");
+        let text = joined("Body.", &kept);
+        assert_eq!(
+            text,
+            format!("Body.\n\n{KEPT}\n- [turn 3, user] The port must be 8443 and the path /srv/app.sock here.")
+        );
+        assert!(wanted.dropped(&text).is_empty());
+        assert!(fill(&wanted, "nothing", 3, &approximate).is_empty(), "no room, nothing kept");
+        let mut twice = kept.clone();
+        add(&mut twice, kept.clone());
+        assert_eq!(twice, kept);
+    }
+}
