@@ -16,6 +16,7 @@ mod forms;
 mod left_out;
 pub mod project;
 pub mod render;
+mod summed;
 mod window;
 
 use crate::domain::input::PlanInput;

@@ -5,6 +5,8 @@ use super::capsule::{Capsule, CapsuleKind, CapsuleState, Kept};
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, RunId};
 use super::message::Role;
+use super::plan::ContextPlan;
+use super::policy::Section;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -275,6 +277,33 @@ pub enum Condense {
     List,
     /// Figures about the session's memory, with the next call's context.
     Stats,
+}
+
+/// What the next call takes of each memory level (DEFINITIONS C9): permanent is instructions and sticky pins, session is
+/// state, summaries and leases, working is the turns, volatile is tool results and what was retrieved.
+#[must_use]
+pub fn levels(plan: &ContextPlan) -> Vec<LevelUse> {
+    let mut used = [0_u32; 4];
+    for row in plan.included() {
+        let level = match row.section() {
+            Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => 0,
+            Some(
+                Section::State
+                | Section::SessionSummary
+                | Section::LaneSummary
+                | Section::Orientation
+                | Section::LeasedPins,
+            ) => 1,
+            Some(Section::Recent | Section::QuotedReply | Section::UserMessage) | None => 2,
+            Some(Section::Retrieved) => 3,
+        };
+        let bodies = row.items.iter().filter(|item| item.role == Role::Tool && level == 2);
+        let bodies: u32 = bodies.map(|item| item.tokens).sum();
+        used[3] += bodies;
+        used[level] += row.tokens.saturating_sub(bodies);
+    }
+    let names = ["permanent", "session", "working", "volatile"];
+    names.into_iter().zip(used).map(|(name, used)| LevelUse { name: name.into(), used, budget: None }).collect()
 }
 
 /// What kept words are put together from: used by screens that show them.

@@ -1,6 +1,7 @@
 //! Why an item is in a plan or out of it, in one sentence each, and what would bring it in.
 //! Not for: finding the reason (`context`).
 
+use super::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is in or out. Each has one English sentence.
@@ -32,6 +33,8 @@ pub enum Reason {
     Replied,
     /// In: asks the model to go on where its answer was cut.
     GoOn,
+    /// In: sums up turns that do not go themselves.
+    Summary,
     /// In, brought back: had been further away.
     Reinjected,
     /// Out: no room.
@@ -41,6 +44,11 @@ pub enum Reason {
     },
     /// Out: before the window's start.
     OutsideWindow,
+    /// Out: a summary goes in its place.
+    Superseded {
+        /// The capsule.
+        by: Hash,
+    },
     /// Out: the person took it out.
     UserExcluded {
         /// For this call only.
@@ -87,9 +95,11 @@ impl Reason {
             Self::IncludedOnce => "You included it for this call.".into(),
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
+            Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Reinjected => "Brought back from outside the window.".into(),
             Self::Budget { free } => format!("No room: {free} tokens were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
+            Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
             Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
@@ -120,9 +130,11 @@ impl Reason {
             Self::IncludedOnce => "included_once",
             Self::Replied => "replied",
             Self::GoOn => "go_on",
+            Self::Summary => "summary",
             Self::Reinjected => "reinjected",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
+            Self::Superseded { .. } => "superseded",
             Self::UserExcluded { .. } => "user_excluded",
             Self::TtlExpired => "ttl_expired",
             Self::LeaseCap { .. } => "lease_cap",

@@ -23,6 +23,7 @@ mod session;
 pub mod setup;
 mod snapshot;
 mod stream;
+mod summaries;
 pub mod turn;
 mod undo;
 pub mod wiring;

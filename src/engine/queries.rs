@@ -7,6 +7,7 @@ use super::core::{Core, Inbox};
 use super::gather::Bag;
 use super::planner::Stored;
 use super::session::Session;
+use super::summaries::all_texts;
 use crate::context::project::{self, Standing};
 use crate::context::render::render;
 use crate::domain::branch::Branch;
@@ -130,6 +131,9 @@ impl Core {
         bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
         for state in &session.states {
             let text = state_text(&state.text);
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+        for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
             bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
         }
         for row in stored.plan.included() {

@@ -9,6 +9,7 @@
 mod apply;
 mod backup;
 mod branches;
+mod capsules;
 mod content;
 mod counts;
 mod journal;

@@ -183,54 +183,58 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::collection::vec((kind(), 5_u32..500), 0..3),
         prop::option::of((0_usize..4, 2_u32..50)),
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
+        prop::option::weighted(0.4, (1_usize..12, words())),
     );
-    (said, settings(), more).prop_map(|((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor))| {
-        let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
-        let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
-        let mut talk = Talk {
-            turns,
-            preamble,
-            open,
-            own,
-            sleepers,
-            gap,
-            policy,
-            window_turns,
-            mode,
-            layout,
-            budget,
-            dialect,
-            tools,
-            ..Talk::default()
-        };
-        if talk.preamble {
-            talk.turns[0].remove(0);
-            if talk.turns[0].is_empty() {
-                talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+    (said, settings(), more).prop_map(
+        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, summary))| {
+            let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
+            let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
+            let mut talk = Talk {
+                turns,
+                preamble,
+                open,
+                own,
+                sleepers,
+                summary: summary.filter(|(_, text)| !text.trim().is_empty()),
+                gap,
+                policy,
+                window_turns,
+                mode,
+                layout,
+                budget,
+                dialect,
+                tools,
+                ..Talk::default()
+            };
+            if talk.preamble {
+                talk.turns[0].remove(0);
+                if talk.turns[0].is_empty() {
+                    talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+                }
             }
-        }
-        tag(&mut talk);
-        let exists = |on: &On| match on {
-            On::Turn(turn) => *turn < talk.turns.len(),
-            On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-            On::Episode(turn, at) => {
-                talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-            }
-            On::Open(at) => *at < talk.open.len(),
-            On::Note(_) => true,
-        };
-        talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
-        talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
-            pleach::domain::plan::Anchor {
-                start: talk.key(start, 0),
-                shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
-                form: [Form::Full, Form::Cut(300), Form::Elided][form],
-                budget: talk.budget,
-                policy: talk.policy.name.clone(),
-            }
-        });
-        talk
-    })
+            tag(&mut talk);
+            let exists = |on: &On| match on {
+                On::Turn(turn) => *turn < talk.turns.len(),
+                On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+                On::Episode(turn, at) => {
+                    talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+                }
+                On::Open(at) => *at < talk.open.len(),
+                On::Note(_) => true,
+            };
+            talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
+            talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
+                pleach::domain::plan::Anchor {
+                    start: talk.key(start, 0),
+                    shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
+                    form: [Form::Full, Form::Cut(300), Form::Elided][form],
+                    budget: talk.budget,
+                    policy: talk.policy.name.clone(),
+                }
+            });
+            talk
+        },
+    )
 }
 
 /// Gives each message a word of its own, so that it can be looked for in a request.
@@ -363,6 +367,23 @@ fn whole(solved: &Solved) {
     }
 }
 
+/// A summary that goes stands for its turns: none of them is in the window. One that does not go leaves all as it was.
+fn summed(talk: &Talk, solved: &Solved) {
+    let Solved { input, plan, .. } = solved;
+    let Some(row) = plan.rows.iter().find(|row| row.kind == RowKind::Summary) else { return };
+    let covered = |row: &Row| input.covered.iter().any(|c| row.atom == Atom::Turn { user: c.user, tip: c.tip });
+    if row.included() {
+        for row in plan.rows.iter().filter(|row| covered(row)) {
+            assert_ne!(row.section(), Some(Section::Recent), "twice: {row:#?}");
+            assert!(row.included() || matches!(row.reason, Reason::Superseded { .. } | Reason::TtlExpired), "{row:#?}");
+        }
+    } else {
+        assert!(matches!(row.reason, Reason::ModeOff | Reason::Budget { .. }), "{row:#?}");
+        let bare = solve(&Talk { summary: None, ..talk.clone() }).expect("a summary blocks nothing");
+        assert_eq!(bare.bytes, solved.bytes, "an unused summary changes no byte");
+    }
+}
+
 /// What a person's marks promise.
 fn kept(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, text, .. } = solved;
@@ -422,6 +443,7 @@ fn check(talk: &Talk) {
             accounted(&solved);
             whole(&solved);
             kept(talk, &solved);
+            summed(talk, &solved);
             let awake = solve(&Talk { sleepers: Vec::new(), ..talk.clone() }).unwrap();
             assert_eq!(awake.bytes, solved.bytes, "a sleeping mark changes nothing");
         }
@@ -460,6 +482,9 @@ proptest! {
 /// Follows the remedy of one excluded turn. A card's tokens are known only once it is made; the price names an upper
 /// bound, so no more may leave than it says.
 fn remedy(talk: &Talk, pick: prop::sample::Index) {
+    // A summary that stops to fit, or that Off begins to want, changes more than the price of one turn says.
+    let settled = Talk { summary: None, ..talk.clone() };
+    let talk = if talk.mode == Mode::Off || talk.budget < 3_000 { &settled } else { talk };
     let Some(before) = solve(talk) else { return };
     let able: Vec<(usize, &Row)> = before
         .plan

@@ -48,7 +48,7 @@ fn a_newer_schema_is_refused() {
     let place = Place::new();
     drop(place.open());
     Connection::open(place.path()).unwrap().pragma_update(None, "user_version", 77).unwrap();
-    assert!(matches!(refused(&place.path()), StoreError::Newer { found: 77, known: 1, .. }));
+    assert!(matches!(refused(&place.path()), StoreError::Newer { found: 77, known: 2, .. }));
     let read_only = Store::open(&OpenOptions { path: place.path(), read_only: true });
     assert!(matches!(read_only.err(), Some(StoreError::Newer { .. })));
 }

@@ -1,5 +1,6 @@
 //! Tests of the whole room: a real file in a folder of its own for each.
 
+mod capsules;
 mod fences;
 mod files;
 mod many;
@@ -91,6 +92,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 use pleach::context::project::{self, Standing};
 use pleach::context::render::{Texts, tools_json};
 use pleach::domain::hash::{Fields, Hash};
-use pleach::domain::input::{Bar, Block, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use pleach::domain::input::{Bar, Block, Covered, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
 use pleach::domain::message::{Content, Part, Role};
 use pleach::domain::mode::Mode;
@@ -91,6 +91,8 @@ pub(crate) struct Talk {
     pub(crate) own: Vec<Own>,
     pub(crate) marks: Vec<(On, MarkKind)>,
     pub(crate) sleepers: Vec<(MarkKind, u32)>,
+    /// The first so many closed turns have a summary, which says this; pinned and excluded ones are not in it.
+    pub(crate) summary: Option<(usize, String)>,
     /// Before which turn so many turns are not looked at.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
@@ -114,6 +116,7 @@ impl Default for Talk {
             own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
             marks: Vec::new(),
             sleepers: Vec::new(),
+            summary: None,
             gap: None,
             policy: PolicySpec { name: "layered".into(), ..PolicySpec::default() },
             window_turns: 0,
@@ -260,10 +263,22 @@ impl Gatherer<'_> {
             labelled,
             marks,
             sleepers: self.sleepers(),
+            covered: self.covered(),
             anchor: talk.anchor.clone(),
             warnings: Vec::new(),
         };
         (input, self.bag)
+    }
+
+    fn covered(&self) -> Vec<Covered> {
+        let talk = self.talk;
+        let turns = 0..talk.summary.as_ref().map_or(0, |(turns, _)| (*turns).min(talk.turns.len()));
+        let marked = |turn: usize| talk.marks.iter().any(|(on, _)| *on == On::Turn(turn));
+        let keys = turns.filter(|turn| !marked(*turn)).filter_map(|turn| match talk.atom(turn) {
+            Atom::Turn { user, tip } => Some(Covered { user, tip, by: Hash::of(b"capsule") }),
+            _ => None,
+        });
+        keys.collect()
     }
 
     fn sleepers(&self) -> Vec<Sleeper> {
@@ -408,6 +423,10 @@ impl Gatherer<'_> {
                 other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
             };
             blocks.push(self.block(own.section, kind, reason, text, None));
+        }
+        if let Some((turns, text)) = &talk.summary {
+            let text = project::block(&format!("Summary of turns 1–{turns}"), text);
+            blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
             let On::Note(note) = on else { continue };
