@@ -1,7 +1,7 @@
 //! Drafts of summaries and what a person decides on: the sources beside the draft, what the draft dropped, figures.
 //! Not for: capsules that were accepted (`capsule`) or making any of it (`context::condense`).
 
-use super::capsule::{Capsule, CapsuleKind, CapsuleState, Kept};
+use super::capsule::{Capsule, CapsuleState, Kept};
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, RunId};
 use super::message::Role;
@@ -219,64 +219,6 @@ pub struct Stats {
     pub last: Option<i64>,
     /// Items that retrieval would send, by id.
     pub retrieved: Vec<String>,
-}
-
-/// What a person asks about summaries of a branch.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Condense {
-    /// Makes a draft in the background; answered when it is there.
-    Draft {
-        /// Of which kind: lane or session.
-        kind: CapsuleKind,
-        /// Up to this turn; by itself all but the newest messages.
-        up_to: Option<u32>,
-        /// By whom.
-        by: By,
-    },
-    /// The draft that waits.
-    Show,
-    /// Takes dropped items, by their places in the draft's list, into it word for word.
-    Keep {
-        /// Of which draft.
-        draft: u64,
-        /// Which.
-        items: Vec<usize>,
-    },
-    /// Keeps the weightiest items that fit while the summary stays well below its sources.
-    KeepAll {
-        /// Of which draft.
-        draft: u64,
-    },
-    /// Takes kept words out again, by their place among the kept.
-    Unkeep {
-        /// Of which draft.
-        draft: u64,
-        /// Which.
-        item: usize,
-    },
-    /// Replaces the draft's text; what it dropped is looked for again.
-    Edit {
-        /// Of which draft.
-        draft: u64,
-        /// The new text, without the kept words.
-        text: String,
-    },
-    /// Stores the draft; from then on it goes in place of its turns (undoable).
-    Accept {
-        /// Which draft.
-        draft: u64,
-    },
-    /// Throws the draft away, or stops it while it is made.
-    Reject,
-    /// Takes the newest level back: the summary before it goes again, or the turns themselves (undoable).
-    UndoLevel {
-        /// Of which kind.
-        kind: CapsuleKind,
-    },
-    /// The branch's capsules, newest first.
-    List,
-    /// Figures about the session's memory, with the next call's context.
-    Stats,
 }
 
 /// What the next call takes of each memory level (DEFINITIONS C9): permanent is instructions and sticky pins, session is

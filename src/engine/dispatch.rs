@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Request, Ticket};
+use super::api::{Answer, Condense, Request, Ticket};
 use super::core::Core;
 use super::queries;
 use crate::domain::failure::Failure;
@@ -20,6 +20,9 @@ impl Core {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
+                self.draft_capsule(Some(ticket), branch, kind, up_to, by)
+            }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Doctor => {
                 self.doctor(ticket);
@@ -79,6 +82,7 @@ impl Core {
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             Request::RebuildState { branch } => self.rebuild_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
+            Request::Condense { branch, act } => self.condense(branch, act),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),
         }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(super) struct Held {
     pub(super) capsule: Arc<Capsule>,
     users: HashMap<Hash, Hash>,
+    tips: HashSet<Hash>,
     nodes: HashSet<Hash>,
 }
 
@@ -27,7 +28,8 @@ impl Held {
     pub(super) fn new(capsule: Capsule) -> Self {
         let users = capsule.covers.iter().map(|cover| (cover.user, cover.tip)).collect();
         let nodes = capsule.covers.iter().flat_map(|cover| cover.nodes.iter().map(|(key, _)| *key)).collect();
-        Self { capsule: Arc::new(capsule), users, nodes }
+        let tips = capsule.covers.iter().map(|cover| cover.tip).collect();
+        Self { capsule: Arc::new(capsule), users, tips, nodes }
     }
 
     /// Whether it stands for this turn.
@@ -166,7 +168,7 @@ pub(super) fn choose<'t>(
     };
     found.covered = turns.filter_map(|(user, tip)| by(user, tip)).collect();
     let ends = gaps.iter().filter_map(|gap| {
-        let held = held.iter().find(|held| held.users.values().any(|tip| *tip == gap.range.1))?;
+        let held = held.iter().find(|held| held.tips.contains(&gap.range.1))?;
         Some(Covered { user: gap.range.0, tip: gap.range.1, by: held.capsule.id })
     });
     found.covered.extend(ends);

@@ -195,7 +195,6 @@ fn talk() -> impl Strategy<Value = Talk> {
                 open,
                 own,
                 sleepers,
-                summary: summary.filter(|(_, text)| !text.trim().is_empty()),
                 gap,
                 policy,
                 window_turns,
@@ -223,6 +222,14 @@ fn talk() -> impl Strategy<Value = Talk> {
                 On::Note(_) => true,
             };
             talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
+            talk.summary = summary.filter(|(_, text)| !text.trim().is_empty()).map(|(count, text)| {
+                let marked = |turn: &usize| {
+                    talk.marks.iter().any(
+                        |(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if at == turn),
+                    )
+                };
+                ((0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect(), text)
+            });
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::plan::Anchor {
                     start: talk.key(start, 0),
@@ -375,7 +382,7 @@ fn summed(talk: &Talk, solved: &Solved) {
     if row.included() {
         for row in plan.rows.iter().filter(|row| covered(row)) {
             assert_ne!(row.section(), Some(Section::Recent), "twice: {row:#?}");
-            assert!(row.included() || matches!(row.reason, Reason::Superseded { .. } | Reason::TtlExpired), "{row:#?}");
+            assert!(row.pin.is_some() || matches!(row.reason, Reason::Superseded { .. }), "{row:#?}");
         }
     } else {
         assert!(matches!(row.reason, Reason::ModeOff | Reason::Budget { .. }), "{row:#?}");

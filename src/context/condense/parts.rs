@@ -31,7 +31,7 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
 pub fn told(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
     for turn in sources {
-        for message in &turn.messages {
+        for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
             text.push_str(&format!("[turn {}, {}]\n", turn.number, message.role.name()));
             text.push_str(&middle_out(message.text.trim(), most));
             text.push_str("\n\n");

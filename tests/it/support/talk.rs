@@ -91,8 +91,8 @@ pub(crate) struct Talk {
     pub(crate) own: Vec<Own>,
     pub(crate) marks: Vec<(On, MarkKind)>,
     pub(crate) sleepers: Vec<(MarkKind, u32)>,
-    /// The first so many closed turns have a summary, which says this; pinned and excluded ones are not in it.
-    pub(crate) summary: Option<(usize, String)>,
+    /// These closed turns have a summary, which says this.
+    pub(crate) summary: Option<(Vec<usize>, String)>,
     /// Before which turn so many turns are not looked at.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
@@ -272,9 +272,8 @@ impl Gatherer<'_> {
 
     fn covered(&self) -> Vec<Covered> {
         let talk = self.talk;
-        let turns = 0..talk.summary.as_ref().map_or(0, |(turns, _)| (*turns).min(talk.turns.len()));
-        let marked = |turn: usize| talk.marks.iter().any(|(on, _)| *on == On::Turn(turn));
-        let keys = turns.filter(|turn| !marked(*turn)).filter_map(|turn| match talk.atom(turn) {
+        let turns = talk.summary.iter().flat_map(|(turns, _)| turns.iter().copied());
+        let keys = turns.filter_map(|turn| match talk.atom(turn) {
             Atom::Turn { user, tip } => Some(Covered { user, tip, by: Hash::of(b"capsule") }),
             _ => None,
         });
@@ -425,7 +424,7 @@ impl Gatherer<'_> {
             blocks.push(self.block(own.section, kind, reason, text, None));
         }
         if let Some((turns, text)) = &talk.summary {
-            let text = project::block(&format!("Summary of turns 1–{turns}"), text);
+            let text = project::block(&format!("Summary of {} turns", turns.len()), text);
             blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
