@@ -177,7 +177,9 @@ impl Core {
         let count = |text: &str| self.setup.counter.count(encoding, text);
         let text = drafted.draft.capsule.text.clone().unwrap_or_default();
         let mut kept = drafted.draft.capsule.kept.clone();
-        keep::add(&mut kept, keep::fill(&drafted.wanted, &text, drafted.room(), &count));
+        let heading = if kept.is_empty() { count(&format!("\n\n{}\n", keep::KEPT)) } else { 0 };
+        let room = drafted.room().saturating_sub(heading);
+        keep::add(&mut kept, keep::fill(&drafted.wanted, &text, room, &count));
         self.recompose(branch, draft, None, kept)
     }
 
@@ -260,15 +262,33 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.capsules.clone();
+        // A level taken back brings the window back to where it stood before that level.
+        let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
+        let anchor = if older { super::undo::kept_capsules_anchor(&self.store, branch.id, &after)? } else { None };
         let change = Change::Capsules { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetCapsules { branch: branch.id, expect: before.clone(), capsules: after });
         writes.push(super::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
+        if let Some(anchor) = &anchor {
+            writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
+        }
         self.store.write(writes)?;
         known(self);
+        if let (Some(anchor), Ok(session)) = (anchor, self.session_mut(branch.id))
+            && let Some(branch) = session.branch_mut(branch.id)
+        {
+            branch.anchor = anchor;
+        }
         self.apply(&change, true);
         Ok(())
+    }
+
+    /// Whether a capsule is a level below one that the branch uses.
+    fn is_older(&self, branch: &Branch, id: Hash) -> bool {
+        let session = self.session_of(branch.id);
+        let parent = |used: &Hash| session.as_ref().ok()?.capsule(*used)?.capsule.parent;
+        branch.capsules.iter().any(|used| parent(used) == Some(id))
     }
 
     fn reject(&mut self, branch: BranchId) -> Result<Answer, Failure> {

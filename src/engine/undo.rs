@@ -9,6 +9,7 @@ use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::Anchor;
+use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
@@ -243,6 +244,16 @@ fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
 
 fn capsules_key(branch: BranchId, capsules: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(capsules).finish().short())
+}
+
+/// Where the window was anchored while these capsules were in use; none where that was never kept.
+pub(super) fn kept_capsules_anchor(
+    store: &Store,
+    branch: BranchId,
+    capsules: &[Hash],
+) -> Result<Option<Option<Anchor>>, Failure> {
+    let kept = store.setting(&capsules_key(branch, capsules))?;
+    Ok(kept.map(|kept| serde_json::from_str(&kept).ok().flatten()))
 }
 
 /// Remembers where the window was anchored while these capsules were in use.
