@@ -111,6 +111,9 @@ pub struct Kept {
     pub turn: u32,
     /// Who said them: the role's name.
     pub who: String,
+    /// The program chose them when it was told to keep what fits: each level chooses anew. What a person named stays.
+    #[serde(default)]
+    pub auto: bool,
 }
 
 /// A summary of turns. Immutable: a change makes another capsule.

@@ -156,9 +156,9 @@ impl Job {
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 
-    /// Words that an older level kept and that are still among the sources.
+    /// Words that a person had an older level keep and that are still among the sources.
     fn carried(&self, covers: &[Cover]) -> Vec<Kept> {
-        let old = self.parent.iter().flat_map(|capsule| capsule.kept.clone());
+        let old = self.parent.iter().flat_map(|capsule| capsule.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
     }
 
@@ -483,9 +483,10 @@ impl Drafted {
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
-    /// Tokens that may still be kept while the summary stays at half of its sources.
+    /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
     pub(super) fn room(&self) -> u32 {
-        (self.draft.capsule.original_tokens / 2).saturating_sub(self.draft.capsule.tokens)
+        let most = (self.draft.capsule.original_tokens / 2).min(Size::default().most * 2);
+        most.saturating_sub(self.draft.capsule.tokens)
     }
 
     /// Things to know before accepting.

@@ -23,13 +23,21 @@ pub fn joined(body: &str, kept: &[Kept]) -> String {
 /// A dropped item's sentence, to be kept.
 #[must_use]
 pub fn keep(item: &Dropped) -> Kept {
-    Kept { text: item.sentence.clone(), node: item.node, turn: item.turn, who: item.role.name().to_owned() }
+    Kept {
+        text: item.sentence.clone(),
+        node: item.node,
+        turn: item.turn,
+        who: item.role.name().to_owned(),
+        auto: false,
+    }
 }
 
 /// Adds what is not kept already; in the order of the conversation.
 pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
     for new in more {
-        if !kept.iter().any(|old| old.text == new.text) {
+        if let Some(old) = kept.iter_mut().find(|old| old.text == new.text) {
+            old.auto &= new.auto;
+        } else {
             let at = kept.partition_point(|old| old.turn <= new.turn);
             kept.insert(at, new);
         }
@@ -45,7 +53,7 @@ pub fn fill(wanted: &Wanted, text: &str, room: u32, count: &dyn Fn(&str) -> u32)
     let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
     for (index, item) in gone.iter().enumerate() {
         if seen.insert(item.sentence.clone()) {
-            let kept = keep(item);
+            let kept = Kept { auto: true, ..keep(item) };
             let cost = count(&format!("{}\n", kept_line(&kept))).max(1);
             lines.push((kept, vec![index], cost));
         } else if let Some((_, items, _)) = lines.iter_mut().find(|(kept, _, _)| kept.text == item.sentence) {

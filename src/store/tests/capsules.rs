@@ -26,7 +26,7 @@ fn capsule(scene: &Scene, kind: CapsuleKind, text: &str, nodes: usize) -> Capsul
         parent: None,
         original_tokens: 500,
         tokens: 50,
-        kept: vec![Kept { text: format!("kept {text}"), node: heads[0].key, turn: 1, who: "user".into() }],
+        kept: vec![Kept { text: format!("kept {text}"), node: heads[0].key, turn: 1, who: "user".into(), auto: false }],
     }
     .sealed()
 }
