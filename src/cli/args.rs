@@ -236,6 +236,7 @@ pub struct Items {
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Compress {
     /// By its own sentences, without a model (the way when nothing is said).
     #[arg(long, conflicts_with = "model")]

@@ -253,7 +253,11 @@ pub(super) fn stats(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
         stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
     }
-    if run.io.json { run.io.value(&stats_shape(&stats)) } else { say_stats(run, &stats) }
+    if run.io.json {
+        return run.io.value(&stats_shape(&stats));
+    }
+    say_stats(run, &stats);
+    Ok(())
 }
 
 fn percent(stats: &Stats) -> f64 {
@@ -274,7 +278,7 @@ fn stats_shape(stats: &Stats) -> Value {
     })
 }
 
-fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) -> Result<(), Stop> {
+fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     let (used, budget) = (number(stats.used), number(stats.budget));
     run.io.say(&format!("total        {used} / {budget} tokens ({:.1} %)", percent(stats)));
     run.io.say(&format!("messages     {} stored", number(stats.messages)));
@@ -289,5 +293,4 @@ fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) -> Result<(), Stop> {
     for id in &stats.retrieved {
         run.io.say(&format!("retrieved    {id}"));
     }
-    Ok(())
 }

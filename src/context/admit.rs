@@ -222,7 +222,7 @@ pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     }
     if input.mode == Mode::Off {
         let bare = admit_with(input, summed.idle(Reason::ModeOff))?;
-        if !bare.summed.lost(input, bare.window.start) {
+        if !Summed::lost(input, bare.window.start) {
             return Ok(bare);
         }
     }

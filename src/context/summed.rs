@@ -47,7 +47,7 @@ impl Summed {
     }
 
     /// Whether a window that starts there, without summaries, leaves out a turn for which there is one.
-    pub(super) fn lost(&self, input: &PlanInput, start: usize) -> bool {
+    pub(super) fn lost(input: &PlanInput, start: usize) -> bool {
         let first = |covered: &crate::domain::input::Covered| {
             input.turns.iter().position(|turn| turn.atom == Atom::Turn { user: covered.user, tip: covered.tip })
         };

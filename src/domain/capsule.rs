@@ -200,7 +200,7 @@ impl Capsule {
 #[must_use]
 pub fn source_hash(covers: &[Cover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
-    covers.iter().fold(start, |fields, cover| fields.json(cover)).finish()
+    covers.iter().fold(start, Fields::json).finish()
 }
 
 /// A ratio times 1,000, rounded down.

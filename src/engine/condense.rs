@@ -99,9 +99,13 @@ impl Core {
     pub(super) fn drafted(&mut self, made: Made) {
         let Made { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.session_mut(branch) {
-            runs.iter().for_each(|run| session.put_run(run));
+            for run in &runs {
+                session.put_run(run);
+            }
         }
-        runs.into_iter().for_each(|run| self.say(Event::Run(Box::new(run))));
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
         let current = self.drafts.making.get(&branch).is_some_and(|(wanted, _)| *wanted == number);
         if current {
             self.drafts.making.remove(&branch);
@@ -264,18 +268,20 @@ impl Core {
         let before = branch.capsules.clone();
         // A level taken back brings the window back to where it stood before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
-        let anchor = if older { super::undo::kept_capsules_anchor(&self.store, branch.id, &after)? } else { None };
+        let (known_anchor, anchor) =
+            if older { super::undo::kept_capsules_anchor(&self.store, branch.id, &after)? } else { (false, None) };
         let change = Change::Capsules { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetCapsules { branch: branch.id, expect: before.clone(), capsules: after });
         writes.push(super::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
-        if let Some(anchor) = &anchor {
+        if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
         }
         self.store.write(writes)?;
         known(self);
-        if let (Some(anchor), Ok(session)) = (anchor, self.session_mut(branch.id))
+        if known_anchor
+            && let Ok(session) = self.session_mut(branch.id)
             && let Some(branch) = session.branch_mut(branch.id)
         {
             branch.anchor = anchor;

@@ -246,14 +246,14 @@ fn capsules_key(branch: BranchId, capsules: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(capsules).finish().short())
 }
 
-/// Where the window was anchored while these capsules were in use; none where that was never kept.
+/// Whether it is known where the window was anchored while these capsules were in use, and where.
 pub(super) fn kept_capsules_anchor(
     store: &Store,
     branch: BranchId,
     capsules: &[Hash],
-) -> Result<Option<Option<Anchor>>, Failure> {
+) -> Result<(bool, Option<Anchor>), Failure> {
     let kept = store.setting(&capsules_key(branch, capsules))?;
-    Ok(kept.map(|kept| serde_json::from_str(&kept).ok().flatten()))
+    Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
 /// Remembers where the window was anchored while these capsules were in use.

@@ -6,6 +6,7 @@
 
 use super::text::Ground;
 use crate::domain::condense::AnchorKind;
+use AnchorKind as K;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -34,7 +35,6 @@ const TOOLS: &str = "cargo|rustc|rustup|git|gh|docker|docker-compose|podman|kube
 /// Rules in order: what an earlier one took a later one does not see.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let rule = |kind, pattern: &str, check, code| Rule { kind, regex: Regex::new(pattern).ok(), check, code };
-    use AnchorKind as K;
     vec![
         rule(K::Url, r#"\b(?:https?|wss?|postgres(?:ql)?|redis|mysql|amqp|ssh|s3)://[^\s<>"'`|]+"#, always, true),
         rule(K::Command, &format!(r"`(?:\$ )?((?:{TOOLS}) [^`\n]{{2,160}})`"), always, false),
@@ -192,82 +192,20 @@ fn is_path(text: &str) -> bool {
     letters && (anchored || file || odd || parts.len() >= 4 || (parts.len() >= 2 && FOLDERS.contains(first)))
 }
 
+/// Words that follow a tool's name when it is just a word.
+const PLAIN: &str = "is and or was has to the a an in on for with will can does should but as from not that this also \
+    already by if at it which when uses needs are so then through back ahead over into sure up down out wrong server \
+    version project repo repository history file files image images container containers script scripts code of we you \
+    i would could";
+
 /// In running text a tool's name is often just a word: what follows must look like a command's.
 fn is_command(text: &str) -> bool {
     let mut words = text.split(' ').skip(1);
     let first = words.next().unwrap_or_default();
-    let plain = [
-        "is",
-        "and",
-        "or",
-        "was",
-        "has",
-        "to",
-        "the",
-        "a",
-        "an",
-        "in",
-        "on",
-        "for",
-        "with",
-        "will",
-        "can",
-        "does",
-        "should",
-        "but",
-        "as",
-        "from",
-        "not",
-        "that",
-        "this",
-        "also",
-        "already",
-        "by",
-        "if",
-        "at",
-        "it",
-        "which",
-        "when",
-        "uses",
-        "needs",
-        "are",
-        "so",
-        "then",
-        "through",
-        "back",
-        "ahead",
-        "over",
-        "into",
-        "sure",
-        "up",
-        "down",
-        "out",
-        "wrong",
-        "server",
-        "version",
-        "project",
-        "repo",
-        "repository",
-        "history",
-        "file",
-        "files",
-        "image",
-        "images",
-        "container",
-        "containers",
-        "script",
-        "scripts",
-        "code",
-        "of",
-        "we",
-        "you",
-        "i",
-        "would",
-        "could",
-    ];
     let tool = text.split(' ').next().unwrap_or_default();
     let common = ["go", "make", "node", "uv", "az", "tar", "ninja", "perf"].contains(&tool);
-    !plain.contains(&first) && (!common || words.next().is_some() || first.contains(['-', '.', '_', ':']))
+    !PLAIN.split(' ').any(|plain| plain == first)
+        && (!common || words.next().is_some() || first.contains(['-', '.', '_', ':']))
 }
 
 /// In backticks everything is meant literally, but a plain short word says little.
@@ -320,7 +258,6 @@ fn is_quote(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use AnchorKind as K;
 
     fn kinds(text: &str) -> Vec<(K, String)> {
         find(text, Ground::Prose).into_iter().map(|a| (a.kind, a.text)).collect()

@@ -3,14 +3,17 @@
 //! Not for: sizes (`Size`) or what it dropped (`survive`).
 //!
 //! A sentence's score is its closeness to the centroid of all sentences (cosine of tf·idf vectors; Radev et al., 2004,
-//! "Centroid-based summarization of multiple documents"), plus bonuses for cue words, for what must not be lost, and for a
-//! person's own words. Sentences that say nearly the same as a chosen one are passed over. Same sources, same text.
+//! "Centroid-based summarization of multiple documents"), plus bonuses for cue words and for a person's own words, plus
+//! one for each thing in it that must not be lost and that no chosen sentence says yet. They are chosen greedily by score
+//! over the root of their tokens (Lin and Bilmes, 2010, "Multi-document summarization via budgeted maximization of
+//! submodular functions"). Sentences that say nearly the same as a chosen one are passed over. Same sources, same text.
 
 use super::anchors;
 use super::text::{Ground, content_words, one_line, says, sentences, spaced};
-use crate::domain::condense::SourceTurn;
+use crate::domain::condense::{AnchorKind, SourceTurn};
 use crate::domain::message::Role;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 /// Changes when the method's texts do.
 pub const VERSION: u32 = 1;
@@ -20,6 +23,8 @@ const SHORTEST: usize = 3;
 const LONGEST: usize = 360;
 /// Two sentences with this share of words in common say the same.
 const SAME: f64 = 0.6;
+/// What a thing that no chosen sentence says yet adds to a score (tune: 0.12 to 0.5 tried).
+const NEW_ANCHOR: f64 = 0.3;
 
 /// The parts of a summary (S001-40…44), in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -52,104 +57,30 @@ impl Part {
         }
     }
 
-    fn cues(self) -> &'static [&'static str] {
-        match self {
-            Self::Goals => &[
-                "goal",
-                "goals",
-                "i want",
-                "we want",
-                "i need",
-                "we need",
-                "trying to",
-                "would like",
-                "the aim",
-                "the plan is",
-                "open question",
-                "unclear",
-            ],
-            Self::Decisions => &[
-                "decided",
-                "decision",
-                "agreed",
-                "we ll use",
-                "we will use",
-                "we'll use",
-                "let s use",
-                "let's use",
-                "let s go",
-                "let's go",
-                "go with",
-                "going with",
-                "chose",
-                "chosen",
-                "instead of",
-                "settled",
-                "switch to",
-                "keep it",
-                "we ll keep",
-                "we'll keep",
-            ],
-            Self::Facts => &[
-                "must",
-                "never",
-                "always",
-                "prefer",
-                "requires",
-                "required",
-                "limit",
-                "default",
-                "constraint",
-                "only",
-                "at most",
-                "at least",
-                "deadline",
-                "version",
-                "remember",
-            ],
-            Self::Outcomes => &[
-                "fixed",
-                "works",
-                "worked",
-                "failed",
-                "fails",
-                "failing",
-                "error",
-                "errors",
-                "panicked",
-                "crashed",
-                "passes",
-                "passed",
-                "tried",
-                "reverted",
-                "resolved",
-                "solved",
-                "root cause",
-                "the cause",
-                "turned out",
-                "broke",
-                "regression",
-                "timed out",
-                "measured",
-            ],
-            Self::Pending => &[
-                "todo",
-                "to do",
-                "next step",
-                "next steps",
-                "remaining",
-                "still need",
-                "still needs",
-                "still have to",
-                "follow up",
-                "pending",
-                "blocked",
-                "later",
-                "not yet",
-                "left to do",
-                "tomorrow",
-            ],
-        }
+    /// Phrases that put a sentence under it.
+    fn cues(self) -> impl Iterator<Item = &'static str> {
+        let all = match self {
+            Self::Goals => {
+                "goal|goals|i want|we want|i need|we need|trying to|would like|the aim|the plan is|open question|unclear"
+            }
+            Self::Decisions => {
+                "decided|decision|agreed|we'll use|we will use|let's use|let's go|go with|going with|chose|chosen|\
+                 instead of|settled|switch to|keep it|we'll keep"
+            }
+            Self::Facts => {
+                "must|never|always|prefer|requires|required|limit|default|constraint|only|at most|at least|deadline|\
+                 version|remember"
+            }
+            Self::Outcomes => {
+                "fixed|works|worked|failed|fails|failing|error|errors|panicked|crashed|passes|passed|tried|reverted|\
+                 resolved|solved|root cause|the cause|turned out|broke|regression|timed out|measured"
+            }
+            Self::Pending => {
+                "todo|to do|next step|next steps|remaining|still need|still needs|still have to|follow up|pending|\
+                 blocked|later|not yet|left to do|tomorrow"
+            }
+        };
+        all.split('|')
     }
 }
 
@@ -160,6 +91,8 @@ struct Unit<'a> {
     ground: Ground,
     part: Part,
     words: BTreeSet<usize>,
+    /// Numbers of the things in it that must not be lost.
+    anchors: Vec<usize>,
     score: f64,
 }
 
@@ -170,19 +103,28 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
     score(&mut units);
     let header = header(sources);
     let mut room = target.saturating_sub(count(&header));
-    let mut order: Vec<usize> = (0..units.len()).collect();
-    order.sort_by(|a, b| units[*b].score.total_cmp(&units[*a].score).then(a.cmp(b)));
+    let costs: Vec<u32> = units.iter().map(|unit| count(&line(unit)) + 1).collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut parts: BTreeSet<Part> = BTreeSet::new();
-    for at in order {
+    let mut told: HashSet<usize> = HashSet::new();
+    // Gains only fall while sentences are chosen, so one whose gain still stands when it is looked at is the best.
+    let mut queue: BinaryHeap<(u64, Reverse<usize>)> =
+        (0..units.len()).map(|at| (gain(&units[at], costs[at], &told), Reverse(at))).collect();
+    while let Some((was, Reverse(at))) = queue.pop() {
         let unit = &units[at];
+        let now = gain(unit, costs[at], &told);
+        if now < was {
+            queue.push((now, Reverse(at)));
+            continue;
+        }
         let heading = if parts.contains(&unit.part) { 0 } else { count(&format!("\n{}\n", unit.part.heading())) };
-        let cost = heading + count(&line(unit)) + 1;
+        let cost = heading + costs[at];
         if cost > room || chosen.iter().any(|other| alike(&units[*other], unit)) {
             continue;
         }
         room -= cost;
         parts.insert(unit.part);
+        told.extend(&unit.anchors);
         chosen.push(at);
     }
     if chosen.is_empty() {
@@ -199,6 +141,18 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
         }
     }
     text
+}
+
+/// What a sentence adds for its tokens, in millionths: whole numbers, so that ties are ties everywhere.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small positive numbers"
+)]
+fn gain(unit: &Unit<'_>, cost: u32, told: &HashSet<usize>) -> u64 {
+    let new = unit.anchors.iter().filter(|anchor| !told.contains(anchor)).count() as f64;
+    ((unit.score + new * NEW_ANCHOR) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
 }
 
 /// The text names what it is.
@@ -236,6 +190,7 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
                     ground: sentence.ground,
                     part,
                     words: BTreeSet::new(),
+                    anchors: Vec::new(),
                     score: if cued { 0.25 } else { 0.0 },
                 });
             }
@@ -257,7 +212,7 @@ fn part_of(text: &str, role: Role, ground: Ground) -> (Part, bool) {
     }
     let words = spaced(text);
     let order = [Part::Decisions, Part::Pending, Part::Outcomes, Part::Goals, Part::Facts];
-    let cued = order.into_iter().find(|part| part.cues().iter().any(|cue| says(&words, cue)));
+    let cued = order.into_iter().find(|part| part.cues().any(|cue| says(&words, cue)));
     cued.map_or((Part::Facts, false), |part| (part, true))
 }
 
@@ -275,9 +230,12 @@ fn score(units: &mut [Unit<'_>]) {
             *counts.entry(id).or_default() += 1.0;
         }
         frequency.resize(ids.len(), 0.0);
-        counts.keys().for_each(|id| frequency[*id] += 1.0);
+        for id in counts.keys() {
+            frequency[*id] += 1.0;
+        }
         found.push(counts);
     }
+    let mut names: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
     let all = units.len() as f64;
     let mut centroid = vec![0.0; ids.len()];
     for counts in &mut found {
@@ -291,9 +249,14 @@ fn score(units: &mut [Unit<'_>]) {
     for (unit, counts) in units.iter_mut().zip(&found) {
         let own = norm(&mut counts.values().copied());
         let dot: f64 = counts.iter().map(|(id, weight)| weight * centroid[*id]).sum();
-        let anchors = anchors::find(unit.text, unit.ground).len().min(4) as f64;
         let person = if unit.role == Role::User { 0.2 } else { 0.0 };
-        unit.score += dot / (own * middle) + anchors * 0.12 + person;
+        unit.score += dot / (own * middle) + person;
+        for anchor in anchors::find(unit.text, unit.ground) {
+            let next = names.len();
+            unit.anchors.push(*names.entry((anchor.kind, anchor.text)).or_insert(next));
+        }
+        unit.anchors.sort_unstable();
+        unit.anchors.dedup();
         unit.words = counts.keys().copied().collect();
     }
 }

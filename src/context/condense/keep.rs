@@ -3,7 +3,7 @@
 
 use super::survive::Wanted;
 use crate::domain::capsule::Kept;
-use crate::domain::condense::{Dropped, kept_line};
+use crate::domain::condense::{AnchorKind, Dropped, kept_line};
 use std::collections::HashSet;
 
 /// The heading of the part that is kept word for word.
@@ -44,17 +44,64 @@ pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
     }
 }
 
-/// Keeps as many dropped items as fit in `room` tokens: sentence by sentence, those first that bring back most weight a
-/// token (the greedy rule for covering with a budget). Gives the sentences.
+/// Keeps as many dropped items as fit in `room` tokens: first sentences, up to three fifths of the room; then bare names
+/// (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
 #[must_use]
 pub fn fill(wanted: &Wanted, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
-    let mut gone = wanted.dropped(text);
+    let mut kept = Vec::new();
+    let used = |kept: &[Kept]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();
+    let so_far = |kept: &[Kept]| joined(text, kept);
+    let first = sentences(wanted.dropped(text), room / 5 * 3, count);
+    add(&mut kept, first);
+    let named = names(&wanted.dropped(&so_far(&kept)), room.saturating_sub(used(&kept)), count);
+    add(&mut kept, named);
+    let rest = sentences(wanted.dropped(&so_far(&kept)), room.saturating_sub(used(&kept)), count);
+    add(&mut kept, rest);
+    kept
+}
+
+fn line_cost(kept: &Kept, count: &dyn Fn(&str) -> u32) -> u32 {
+    count(&format!("{}\n", kept_line(kept))).max(1)
+}
+
+/// One line a kind that names dropped items, the weightiest first.
+fn names(gone: &[Dropped], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+    let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
+    let mut left = room;
+    let mut lines: Vec<(AnchorKind, Kept)> = Vec::new();
+    for item in gone.iter().filter(|item| kinds.contains(&item.kind)) {
+        let named = format!("`{}`", item.text);
+        let at = lines.iter().position(|(kind, _)| *kind == item.kind);
+        let start =
+            Kept { text: format!("also named: {named}"), who: item.kind.name().into(), auto: true, ..keep(item) };
+        let cost = match at {
+            Some(_) => count(&named) + 2,
+            None => line_cost(&start, count),
+        };
+        if cost > left || item.text.contains('`') {
+            continue;
+        }
+        left -= cost;
+        match at {
+            Some(at) => {
+                let line = &mut lines[at].1;
+                line.text = format!("{}, {named}", line.text);
+                line.turn = line.turn.max(item.turn);
+            }
+            None => lines.push((item.kind, start)),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// Sentences, those first that bring back most weight a token (the greedy rule for covering with a budget).
+fn sentences(mut gone: Vec<Dropped>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let mut seen = HashSet::new();
     let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
     for (index, item) in gone.iter().enumerate() {
         if seen.insert(item.sentence.clone()) {
             let kept = Kept { auto: true, ..keep(item) };
-            let cost = count(&format!("{}\n", kept_line(&kept))).max(1);
+            let cost = line_cost(&kept, count);
             lines.push((kept, vec![index], cost));
         } else if let Some((_, items, _)) = lines.iter_mut().find(|(kept, _, _)| kept.text == item.sentence) {
             items.push(index);

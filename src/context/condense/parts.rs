@@ -5,6 +5,7 @@ use super::extract::Part;
 use super::text::one_line;
 use crate::domain::condense::SourceTurn;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Cuts turns into runs of at most `room` tokens each; a turn that is larger stands alone.
@@ -32,7 +33,7 @@ pub fn told(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
     for turn in sources {
         for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
-            text.push_str(&format!("[turn {}, {}]\n", turn.number, message.role.name()));
+            let _ = writeln!(text, "[turn {}, {}]", turn.number, message.role.name());
             text.push_str(&middle_out(message.text.trim(), most));
             text.push_str("\n\n");
         }

@@ -113,16 +113,13 @@ impl Wanted {
 /// Said again: the newest sentence stands for it, a person's word for both.
 fn add(items: &mut Vec<Dropped>, places: &mut BTreeMap<(AnchorKind, String), usize>, item: Dropped) {
     let name = (item.kind, normal(item.kind, &item.text));
-    match places.get(&name) {
-        Some(at) => {
-            let old = &mut items[*at];
-            let role = if old.role == Role::User { Role::User } else { item.role };
-            *old = Dropped { times: old.times + 1, text: std::mem::take(&mut old.text), role, ..item };
-        }
-        None => {
-            places.insert(name, items.len());
-            items.push(item);
-        }
+    if let Some(at) = places.get(&name) {
+        let old = &mut items[*at];
+        let role = if old.role == Role::User { Role::User } else { item.role };
+        *old = Dropped { times: old.times + 1, text: std::mem::take(&mut old.text), role, ..item };
+    } else {
+        places.insert(name, items.len());
+        items.push(item);
     }
 }
 
@@ -164,8 +161,8 @@ fn cued(sentence: &str) -> bool {
         "blocked",
         "remember",
         "we will",
-        "we ll use",
-        "let s use",
+        "we'll use",
+        "let's use",
         "go with",
         "root cause",
     ];
