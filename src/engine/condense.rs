@@ -6,8 +6,9 @@
 
 use super::api::{Answer, Condense, Event, Ticket};
 use super::core::{Core, Inbox};
+use super::drafted::Drafted;
 use super::summaries::{self, Ground, Held};
-use super::summarise::{Drafted, Job, Made};
+use super::summarise::{Job, Made};
 use crate::context::condense::{keep, sources};
 use crate::domain::branch::Branch;
 use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource};

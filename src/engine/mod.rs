@@ -11,6 +11,7 @@ mod commit;
 mod condense;
 mod core;
 mod dispatch;
+mod drafted;
 mod flow;
 mod forking;
 mod gather;
