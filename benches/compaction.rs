@@ -41,45 +41,49 @@ fn drafted(client: &mut Client, branch: BranchId, wish: Condense) -> Arc<Capsule
 
 /// A question and an answer about a service, with what such talk holds: paths, commands, figures, names, errors.
 fn turn(n: usize) -> (String, String) {
-    let part = ["auth", "billing", "search", "ingest", "cache", "export", "mailer", "gateway"][n % 8];
+    let crate_name = ["auth", "billing", "search", "ingest", "cache", "export", "mailer", "gateway"][n % 8];
     let verb = ["rotate", "load", "merge", "flush", "retry", "parse", "split", "verify"][n * 5 % 8];
     let (port, ms, size) = (8_000 + n * 13 % 900, 40 + n * 37 % 950, 64 << (n % 5));
-    let file = format!("crates/{part}/src/{verb}_{}.rs", n % 11);
+    let file = format!("crates/{crate_name}/src/{verb}_{}.rs", n % 11);
     let asked = match n % 4 {
         0 => format!(
-            "We decided that {part} must listen on port {port} and never above {size} connections. How should {verb}_{part} handle that?"
+            "We decided that {crate_name} must listen on port {port} and never above {size} connections. How should {verb}_{crate_name} handle that?"
         ),
         1 => format!(
-            "`cargo test -p {part} --test {verb}` fails with exit code {} in {file}. What is the cause?",
+            "`cargo test -p {crate_name} --test {verb}` fails with exit code {} in {file}. What is the cause?",
             100 + n % 40
         ),
         2 => format!(
-            "I want the {part} service to {verb} its state within {ms} ms. The deadline is 2026-{:02}-{:02}.",
+            "I want the {crate_name} service to {verb} its state within {ms} ms. The deadline is 2026-{:02}-{:02}.",
             1 + n % 12,
             1 + n % 28
         ),
         _ => format!(
-            "Please look at {file} again; the log says \"{verb} of {part} timed out after {ms} ms\". Can we avoid it?"
+            "Please look at {file} again; the log says \"{verb} of {crate_name} timed out after {ms} ms\". Can we avoid it?"
         ),
     };
     let answered = format!(
-        "The type `{}{}Guard` in {file} holds the lock while it calls `{verb}_{part}_batch`, so every request waits for the slowest one. \
+        "The type `{}{}Guard` in {file} holds the lock while it calls `{verb}_{crate_name}_batch`, so every request waits for the slowest one. \
          Set MAX_{}_{} to {size} and keep the default of {ms} ms for the rest.\n\n\
          There are a few ways to think about this. One can argue that the present design is fine for small loads, and that is \
          true as far as it goes; but once many callers come at the same time, the queue grows faster than it is worked off. \
          It helps to look at it from the side of the caller, who only sees that nothing happens for a while.\n\n\
-         ```sh\ncargo run -p {part} -- --{verb} --limit {size}\n```\n\n\
-         ```rust\nfn {verb}_{part}_batch(limit: usize) -> usize {{\n    let kept = limit.min({size});\n    kept + 1\n}}\n```\n\n\
+         ```sh\ncargo run -p {crate_name} -- --{verb} --limit {size}\n```\n\n\
+         ```rust\nfn {verb}_{crate_name}_batch(limit: usize) -> usize {{\n    let kept = limit.min({size});\n    kept + 1\n}}\n```\n\n\
          I measured it: version 1.{}.{} took {ms} ms before and {} ms after. In general, shorter critical sections are easier to \
          reason about, and they leave more room for the scheduler. {}",
-        title(part),
+        title(crate_name),
         title(verb),
-        part.to_uppercase(),
+        crate_name.to_uppercase(),
         verb.to_uppercase(),
         n % 9,
         n % 7,
         ms / 3,
-        if n % 5 == 0 { "We still need to change the retry policy later." } else { "That should be enough for now." }
+        if n.is_multiple_of(5) {
+            "We still need to change the retry policy later."
+        } else {
+            "That should be enough for now."
+        }
     );
     (asked, answered)
 }
@@ -156,6 +160,7 @@ fn percent(survival: &Survival, kind: Option<AnchorKind>) -> String {
 
 const WAYS: [&str; 4] = ["newest only", "extract 20 %", "extract, same room", "with the checker"];
 
+#[allow(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
 fn main() {
     let pairs = talk();
     let bench = Bench::new(&Model::new([]));
@@ -227,21 +232,31 @@ fn main() {
         kept.len()
     );
     println!("pinned or kept, and not word for word in the request after any compaction: {lost}\n");
+    print_rows(&rows);
+    assert_eq!(lost, 0, "what is pinned or kept stays word for word");
+}
+
+fn print_rows(rows: &[Row]) {
     print!("{:>3} {:>9} {:>7} {:>6}", "n", "sources", "tokens", "ratio");
-    WAYS.iter().for_each(|way| print!(" {way:>19}"));
+    for way in WAYS {
+        print!(" {way:>19}");
+    }
     println!("  items to look at: draft, kept all");
-    for row in rows.iter().filter(|row| [1, 2, 5, 10, 15, done].contains(&row.number)) {
+    for row in rows.iter().filter(|row| [1, 2, 5, 10, 15, rows.len()].contains(&row.number)) {
         let ratio = f64::from(row.original) / f64::from(row.tokens);
         print!("{:>3} {:>9} {:>7} {ratio:>5.1}x", row.number, row.original, row.tokens);
-        row.ways.iter().for_each(|way| print!(" {:>19}", percent(way, None)));
+        for way in &row.ways {
+            print!(" {:>19}", percent(way, None));
+        }
         println!("  {:>5} {:>5}", row.salient.0, row.salient.1);
     }
-    let Some(last) = rows.last() else { return println!("the conversation is too short") };
-    println!("\nby kind, after {}:", last.number);
+    let Some(newest) = rows.last() else { return println!("the conversation is too short") };
+    println!("\nby kind, after {}:", newest.number);
     for kind in AnchorKind::ALL {
         print!("{:>28}", kind.name());
-        last.ways.iter().for_each(|way| print!(" {:>19}", percent(way, Some(kind))));
+        for way in &newest.ways {
+            print!(" {:>19}", percent(way, Some(kind)));
+        }
         println!();
     }
-    assert_eq!(lost, 0, "what is pinned or kept stays word for word");
 }

@@ -149,7 +149,7 @@ fn the_window_comes_back_after_calls_too_and_replay_gives_the_same_bytes() {
 fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
     let (_bench, mut client, branch) = bench(12);
     let first = accept(&mut client, branch, Some(3));
-    let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).or(Some(0)).unwrap();
+    let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).unwrap_or(0);
     let again = draft(&mut client, branch, Some(5));
     let kept = match act(&mut client, branch, Condense::Keep { draft: again.number, items: vec![port] }) {
         Answer::Draft(Some(draft)) => draft.capsule.kept[0].text.clone(),

@@ -173,6 +173,29 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
+/// Whether there is something for a mark to be on.
+fn exists(talk: &Talk, on: &On) -> bool {
+    match on {
+        On::Turn(turn) => *turn < talk.turns.len(),
+        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+        On::Episode(turn, at) => {
+            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+        }
+        On::Open(at) => *at < talk.open.len(),
+        On::Note(_) => true,
+    }
+}
+
+/// The first turns on which no mark is.
+fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
+    let marked = |turn: &usize| {
+        talk.marks
+            .iter()
+            .any(|(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if at == turn))
+    };
+    (0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect()
+}
+
 fn talk() -> impl Strategy<Value = Talk> {
     let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
@@ -212,24 +235,9 @@ fn talk() -> impl Strategy<Value = Talk> {
                 }
             }
             tag(&mut talk);
-            let exists = |on: &On| match on {
-                On::Turn(turn) => *turn < talk.turns.len(),
-                On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-                On::Episode(turn, at) => {
-                    talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-                }
-                On::Open(at) => *at < talk.open.len(),
-                On::Note(_) => true,
-            };
-            talk.marks = marks.into_iter().filter(|(on, _)| exists(on)).collect();
-            talk.summary = summary.filter(|(_, text)| !text.trim().is_empty()).map(|(count, text)| {
-                let marked = |turn: &usize| {
-                    talk.marks.iter().any(
-                        |(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if at == turn),
-                    )
-                };
-                ((0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect(), text)
-            });
+            talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
+            talk.summary =
+                summary.map(|(count, text)| (unmarked(&talk, count), text)).filter(|(_, text)| !text.trim().is_empty());
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::plan::Anchor {
                     start: talk.key(start, 0),
