@@ -239,11 +239,11 @@ pub struct Items {
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Compress {
     /// By its own sentences, without a model (the way when nothing is said).
-    #[arg(long, conflicts_with = "model")]
+    #[arg(long, conflicts_with = "by_model")]
     pub extractive: bool,
     /// By the branch's model; the call is made and recorded.
     #[arg(long)]
-    pub model: bool,
+    pub by_model: bool,
     /// Keep dropped items word for word: their numbers or texts, or `all` that fit.
     #[arg(long, value_name = "ITEM", num_args = 1..)]
     pub keep: Vec<String>,
@@ -252,7 +252,7 @@ pub struct Compress {
     pub up_to: Option<u32>,
     /// A summary of the whole session, which goes in mode heavy beside the turns.
     #[arg(long)]
-    pub session: bool,
+    pub whole_session: bool,
     /// Use it (undoable). The turns stay where they are.
     #[arg(long, conflicts_with = "dry_run")]
     pub accept: bool,
@@ -275,7 +275,7 @@ pub enum CapsulesCommand {
     Undo {
         /// Of the session's summary.
         #[arg(long)]
-        session: bool,
+        whole_session: bool,
     },
 }
 
@@ -514,12 +514,14 @@ mod tests {
         "include I",
         "compress",
         "compress --extractive --dry-run",
-        "compress --model --keep 1 3 --accept",
+        "compress --by-model --keep 1 3 --accept",
         "compress --keep all --up-to 12 --json",
         "capsules list",
         "capsules show",
         "capsules show abc --json",
         "capsules undo",
+        "capsules undo --whole-session",
+        "compress --whole-session -s S --model m",
         "stats --json",
         "undo",
         "redo",

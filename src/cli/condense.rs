@@ -22,8 +22,8 @@ const PRINTED: usize = 40;
 pub(super) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let by = if wish.model { By::Model } else { By::Extractive };
-    let kind = if wish.session { CapsuleKind::Session } else { CapsuleKind::Lane };
+    let by = if wish.by_model { By::Model } else { By::Extractive };
+    let kind = if wish.whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
     let mut draft = drafted(run, branch, Condense::Draft { kind, up_to: wish.up_to, by })?;
     if !wish.keep.is_empty() {
         let act = match wish.keep.as_slice() {
@@ -173,8 +173,8 @@ fn draft_shape(draft: &CapsuleDraft, accepted: bool) -> Value {
 /// `capsules`.
 pub(super) fn capsules(run: &mut Run<'_, '_>, command: &CapsulesCommand) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
-    if let CapsulesCommand::Undo { session } = command {
-        let kind = if *session { CapsuleKind::Session } else { CapsuleKind::Lane };
+    if let CapsulesCommand::Undo { whole_session } = command {
+        let kind = if *whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
         return run.done(Request::Condense { branch, act: Condense::UndoLevel { kind } }, "Taken back.");
     }
     let cards = match run.client.call(Request::Condense { branch, act: Condense::List }, &mut run.io)? {
