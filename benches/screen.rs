@@ -157,6 +157,7 @@ fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     };
     let card = SessionCard { id: SESSION, title: "bench".into(), created_at: 0, updated_at: 0, messages, branches: 1 };
     SessionView {

@@ -92,6 +92,8 @@
 //!   go; its **anchor** is where it starts. **card**: a turn sent outside the window, dated and delimited. **form**: how a
 //!   message is sent. **lane**: the topic, or the chain of replies, that a message belongs to; a branch is another
 //!   continuation, a lane another subject. **level**: a share of the budget for things that last alike. **remedy**: what would bring an excluded row in.
+//! * **capsule**: a summary of turns with what it was made from; **draft**: one that waits for a person. A capsule goes in
+//!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
 //! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
 //!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants

@@ -166,6 +166,13 @@ pub enum Command {
     },
     /// Take items into the next call, whatever else was said of them.
     Include(Items),
+    /// Draft a summary of the older turns, and print what it dropped; --accept uses it in their place.
+    Compress(Compress),
+    /// Summaries of the branch.
+    #[command(subcommand)]
+    Capsules(CapsulesCommand),
+    /// Figures: tokens used, messages, summaries, compression, levels.
+    Stats,
     /// Undo the last change of the session.
     Undo,
     /// Do the last undone change again.
@@ -259,6 +266,51 @@ pub struct Items {
     /// Just the message, not its whole turn.
     #[arg(long)]
     pub message: bool,
+}
+
+/// `compress`.
+#[derive(ClapArgs, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct Compress {
+    /// By its own sentences, without a model (the way when nothing is said).
+    #[arg(long, conflicts_with = "by_model")]
+    pub extractive: bool,
+    /// By the branch's model; the call is made and recorded.
+    #[arg(long)]
+    pub by_model: bool,
+    /// Keep dropped items word for word: their numbers or texts, or `all` that fit.
+    #[arg(long, value_name = "ITEM", num_args = 1..)]
+    pub keep: Vec<String>,
+    /// Up to this turn, by its number; else all but the newest ten messages.
+    #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u32).range(1..))]
+    pub up_to: Option<u32>,
+    /// A summary of the whole session, which goes in mode heavy beside the turns.
+    #[arg(long)]
+    pub whole_session: bool,
+    /// Use it (undoable). The turns stay where they are.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub accept: bool,
+    /// Change nothing (the way when nothing is said).
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `capsules`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum CapsulesCommand {
+    /// All levels, newest first; ● goes with the next call.
+    List,
+    /// The text of one.
+    Show {
+        /// A prefix of its id; the one that goes when left out.
+        id: Option<String>,
+    },
+    /// Take the newest level back: the summary before it goes again, or the turns.
+    Undo {
+        /// Of the session's summary.
+        #[arg(long)]
+        whole_session: bool,
+    },
 }
 
 /// `plans`.
@@ -501,6 +553,17 @@ mod tests {
         "exclude I --once",
         "exclude I --message",
         "include I",
+        "compress",
+        "compress --extractive --dry-run",
+        "compress --by-model --keep 1 3 --accept",
+        "compress --keep all --up-to 12 --json",
+        "capsules list",
+        "capsules show",
+        "capsules show abc --json",
+        "capsules undo",
+        "capsules undo --whole-session",
+        "compress --whole-session -s S --model m",
+        "stats --json",
         "undo",
         "redo",
         "edit M new words",

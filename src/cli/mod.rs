@@ -4,6 +4,7 @@
 pub mod args;
 mod ask;
 mod client;
+mod condense;
 mod editor;
 mod files;
 mod interrupt;
@@ -166,6 +167,9 @@ impl Run<'_, '_> {
             Some(
                 command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
             ) => self.mark(command),
+            Some(Command::Compress(wish)) => condense::compress(self, wish),
+            Some(Command::Capsules(command)) => condense::capsules(self, command),
+            Some(Command::Stats) => condense::stats(self),
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),

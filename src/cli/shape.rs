@@ -219,6 +219,8 @@ pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
     if row.kind == crate::domain::plan::RowKind::Card || has(|form| form == Form::Card) {
         "card"
+    } else if row.kind == crate::domain::plan::RowKind::Summary {
+        "capsule"
     } else if has(|form| form == Form::Placeholder) {
         "placeholder"
     } else if has(|form| matches!(form, Form::Elided | Form::Gone)) {

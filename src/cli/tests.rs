@@ -93,6 +93,7 @@ fn branch(n: u128, name: &str, head: u128) -> Branch {
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     }
 }
 

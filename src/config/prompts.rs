@@ -9,6 +9,10 @@ pub const GUIDELINES: &str = include_str!("../../assets/prompts/guidelines.md");
 pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md");
 /// Asks the model to go on where its answer was cut.
 pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
+/// Asks for a summary of older messages.
+pub const SUMMARISE: &str = include_str!("../../assets/prompts/summarise.md");
+/// Changes when [`SUMMARISE`] does.
+pub const SUMMARISE_VERSION: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -25,7 +29,7 @@ mod tests {
 
     #[test]
     fn none_is_empty() {
-        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE] {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE] {
             assert!(text.trim().len() > 80);
         }
     }

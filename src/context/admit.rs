@@ -4,10 +4,12 @@
 
 use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
+use super::summed::Summed;
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
 use crate::domain::mark::MarkKind;
 use crate::domain::message::Role;
+use crate::domain::mode::Mode;
 use crate::domain::plan::{Blocked, Form, Reason};
 use crate::domain::policy::{Layout, Section};
 use crate::domain::tuning::Choose;
@@ -30,6 +32,8 @@ pub(super) enum Place {
         /// This call only.
         once: bool,
     },
+    /// A summary that is not used.
+    Idle,
     /// A leased pin for which its cap, or the room, leaves none.
     NoLease {
         /// The cap is what stops it.
@@ -48,6 +52,8 @@ pub(super) struct Admitted<'a> {
     /// For each block: nothing where it just goes.
     pub(super) leases: Vec<Option<Place>>,
     pub(super) open: Vec<Form>,
+    /// Which turns a summary stands for.
+    pub(super) summed: Summed,
     /// An upper bound of the request's tokens, never above the room.
     total: u32,
     costs: Sums,
@@ -150,11 +156,16 @@ impl Costs for With<'_> {
         let more = self.coming.tokens(start);
         self.costs.total(start, shortened, form).saturating_add(more)
     }
+
+    fn summed(&self) -> usize {
+        self.costs.summed
+    }
 }
 
 /// Running sums over the turns, so that any window's cost is a few additions.
 struct Sums {
     fixed: u32,
+    summed: usize,
     full: Vec<u32>,
     cut: Vec<u32>,
     elided: Vec<u32>,
@@ -181,6 +192,7 @@ impl Sums {
         let shortened = |form: Form| if input.policy.shorten_tools { run(form) } else { full.clone() };
         Self {
             fixed: 0,
+            summed: 0,
             cut: shortened(Form::Cut(CLOSED_RESULT)),
             elided: shortened(Form::Elided),
             full,
@@ -205,6 +217,10 @@ impl Costs for Sums {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
         self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
     }
+
+    fn summed(&self) -> usize {
+        self.summed
+    }
 }
 
 fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
@@ -217,16 +233,35 @@ fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
     sums
 }
 
-/// Decides what goes.
+/// Decides what goes. Summaries go where they are wanted and fit; they never block a call.
 pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
+    let summed = Summed::new(input);
+    if summed.none() {
+        return admit_with(input, summed);
+    }
+    if input.mode == Mode::Off {
+        let bare = admit_with(input, summed.idle(Reason::ModeOff))?;
+        if !Summed::lost(input, bare.window.start) {
+            return Ok(bare);
+        }
+    }
+    let idle = summed.idle(Reason::Budget { free: 0 });
+    admit_with(input, summed).or_else(|_| admit_with(input, idle))
+}
+
+fn admit_with(input: &PlanInput, summed: Summed) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
-    let around = around(input);
+    let around = around(input, &summed);
     let (_, asked) = open_forms(input, &marks, u32::MAX);
-    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked);
+    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked, summed.floor);
     let mut costs = Sums::new(input, &marks, &choice);
+    costs.summed = summed.floor;
     let chooses = input.policy.choose != Choose::Recent;
     let mut loose = chooses.then(|| Sums::new(input, &marks, &Choice::all(input, &marks)));
+    if let Some(loose) = &mut loose {
+        loose.summed = summed.floor;
+    }
     let beside = around.saturating_add(window::least(input, loose.as_ref().unwrap_or(&costs)));
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
     let needed = beside.saturating_add(open_cost);
@@ -240,9 +275,13 @@ pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     let window = window::choose(input, &costs, room);
     let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
-    let leases = input.blocks.iter().map(|block| leased(block).then(|| lease.place(block.tokens, 0))).collect();
+    let mut beside = |block: &Block| match () {
+        () if summed.leaves_out(block) => Some(Place::Idle),
+        () => leased(block).then(|| lease.place(block.tokens, 0)),
+    };
+    let leases = input.blocks.iter().map(&mut beside).collect();
     let places = places(input, &marks, &choice, window, &mut lease);
-    Ok(Admitted { input, window, choice, places, leases, open, total: lease.total, costs, loose, marks })
+    Ok(Admitted { input, window, choice, places, leases, open, summed, total: lease.total, costs, loose, marks })
 }
 
 /// A text that goes only while its lease, the leases' cap and the room allow.
@@ -251,9 +290,9 @@ fn leased(block: &Block) -> bool {
 }
 
 /// What goes beside the turns: blocks, tools, framing, and the label of the message where blocks stand before it.
-fn around(input: &PlanInput) -> u32 {
+fn around(input: &PlanInput, summed: &Summed) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
-    let required = input.blocks.iter().filter(|block| !leased(block));
+    let required = input.blocks.iter().filter(|block| !leased(block) && !summed.leaves_out(block));
     let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());

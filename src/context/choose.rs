@@ -85,13 +85,14 @@ impl Choice {
 }
 
 /// Chooses. `taken` is what stands beside the closed turns: blocks, tools, framing, the open turn.
-pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32) -> Choice {
+pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32, summed: usize) -> Choice {
+    let floor = window::floor(input, summed);
     let mut choice = Choice::all(input, marks);
     match input.policy.choose {
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
-        Choose::Relevance => by_relevance(input, taken, &mut choice),
-        Choose::Levels => by_levels(input, taken, open, &mut choice),
+        Choose::Relevance => by_relevance(input, taken, floor, &mut choice),
+        Choose::Levels => by_levels(input, (taken, open), floor, &mut choice),
     }
     choice
 }
@@ -120,7 +121,7 @@ fn sent(turn: &TurnInput) -> u32 {
 }
 
 /// The newest turns, then the most relevant, up to the moving target.
-fn by_relevance(input: &PlanInput, taken: u32, choice: &mut Choice) {
+fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice) {
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
     let size = adaptive::replay(&facts, spec);
@@ -134,7 +135,6 @@ fn by_relevance(input: &PlanInput, taken: u32, choice: &mut Choice) {
         recent: spec.recent_share.share(tokens),
         shorten: input.policy.shorten_tools,
     };
-    let floor = window::floor(input);
     let candidates: Vec<Candidate> = input.turns[floor..]
         .iter()
         .zip(&choice.scores[floor..])
@@ -162,10 +162,9 @@ fn by_relevance(input: &PlanInput, taken: u32, choice: &mut Choice) {
 }
 
 /// Each level within its budget; the lowest scores leave.
-fn by_levels(input: &PlanInput, taken: u32, open: u32, choice: &mut Choice) {
+fn by_levels(input: &PlanInput, (taken, open): (u32, u32), floor: usize, choice: &mut Choice) {
     let spec = &input.policy.levels;
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, false, spec)).collect();
-    let floor = window::floor(input);
     let turns: Vec<LevelTurn> = input.turns[floor..]
         .iter()
         .zip(&choice.scores[floor..])

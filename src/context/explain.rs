@@ -69,7 +69,7 @@ fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let mut rows = Vec::new();
     for section in input.layout.sections() {
-        let goes = |(_, place): &(&Block, &Option<Place>)| !matches!(place, Some(Place::NoLease { .. }));
+        let goes = |(_, place): &(&Block, &Option<Place>)| !matches!(place, Some(Place::NoLease { .. } | Place::Idle));
         let blocks = input.blocks.iter().zip(&admitted.leases).filter(goes).map(|(block, _)| block);
         let blocks = blocks.filter(|block| block.section == *section);
         if *section != Section::UserMessage {
@@ -98,7 +98,8 @@ fn included(admitted: &Admitted<'_>) -> Vec<Row> {
 
 /// What must go, as rows, for a call that is blocked.
 pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
-    let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
+    let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Summary);
+    let required = input.blocks.iter().filter(|block| !optional(block));
     let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
     rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
         MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),

@@ -4,6 +4,7 @@
 use super::admit::{Admitted, Coming, Place};
 use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
+use super::summed::Summed;
 use crate::domain::hash::Hash;
 use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, PlanInput, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
@@ -28,7 +29,7 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let mut listed = 0_usize;
     let mut pile: Option<Row> = None;
     for index in (0..input.turns.len()).rev() {
-        pile_gaps(input, index + 1, &mut pile, &mut rows);
+        pile_gaps(admitted, index + 1, &mut pile, &mut rows);
         let messages = barred(admitted, &input.turns[index], Some(index));
         if !messages.is_empty() {
             rows.extend(pile.take());
@@ -47,14 +48,14 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
             rows.push(row);
         }
     }
-    pile_gaps(input, 0, &mut pile, &mut rows);
+    pile_gaps(admitted, 0, &mut pile, &mut rows);
     rows.extend(pile);
     rows
 }
 
-fn pile_gaps(input: &PlanInput, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
-    for gap in input.gaps.iter().filter(|gap| gap.before == before) {
-        add(gap_row(gap), pile, rows);
+fn pile_gaps(admitted: &Admitted<'_>, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+    for gap in admitted.input.gaps.iter().filter(|gap| gap.before == before) {
+        add(gap_row(gap, &admitted.summed), pile, rows);
     }
 }
 
@@ -96,8 +97,9 @@ fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
 }
 
-fn gap_row(gap: &Gap) -> Row {
-    range(gap.range, gap.turns, gap.tokens, Some(gap.from), Reason::OutsideWindow)
+fn gap_row(gap: &Gap, summed: &Summed) -> Row {
+    let reason = summed.gap(gap).map_or(Reason::OutsideWindow, |by| Reason::Superseded { by });
+    range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
 }
 
 fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>, reason: Reason) -> Row {
@@ -143,7 +145,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let include = ("include-once", "includes it in this call");
     let pin = ("pin", "pins it for good");
     let (reason, (action, does), coming) = match admitted.places[index] {
-        Place::Window | Place::Card(_) => return None,
+        Place::Window | Place::Card(_) | Place::Idle => return None,
         Place::Excluded { once } => {
             let back = Coming::back(index, full);
             let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
@@ -194,6 +196,8 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
     let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
     if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
         Reason::TtlExpired
+    } else if let Some(by) = admitted.summed.by[index] {
+        Reason::Superseded { by }
     } else if tokens > admitted.input.budget.prompt {
         Reason::TooLarge
     } else if let Some(reason) = admitted.choice.reason(index) {
@@ -207,6 +211,9 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
 
 /// A leased text for which there was no room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
+    if place == Place::Idle {
+        return admitted.summed.row(block_row(admitted.input, block), admitted.free());
+    }
     let Place::NoLease { capped } = place else { return None };
     let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");
     Some(Row { verdict, reason: no_lease(admitted, capped), ..block_row(admitted.input, block) })

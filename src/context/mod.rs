@@ -4,18 +4,21 @@
 //! * [`plan`] solves: score → admit → explain.
 //! * [`render`] makes the request's bytes, once.
 //! * [`project`] says what of a message is sent in each form.
+//! * [`condense`] makes summaries of older turns and checks what they dropped.
 //! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
 
 mod admit;
 pub mod audit;
 mod blocked;
 mod choose;
+pub mod condense;
 mod explain;
 mod forms;
 mod left_out;
 pub mod policy;
 pub mod project;
 pub mod render;
+mod summed;
 mod window;
 
 use crate::domain::input::PlanInput;

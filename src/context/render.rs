@@ -139,7 +139,7 @@ pub(super) fn needs_label(rows: &[Row], layout: Layout) -> bool {
 }
 
 fn leads(row: &Row, layout: Layout) -> bool {
-    let ours = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note);
+    let ours = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
     let place = match row.section() {
         Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => true,
         Some(Section::State | Section::SessionSummary | Section::LaneSummary | Section::Orientation) => {

@@ -14,6 +14,8 @@ pub(super) const OPEN_OLDER: u32 = 1_000;
 pub(super) trait Costs {
     /// The request's cost when the window starts at `start` and turns before `shortened` are in `form`.
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32;
+    /// Turns before this index go by a summary.
+    fn summed(&self) -> usize;
 }
 
 /// Where the window starts and what is shortened.
@@ -33,7 +35,7 @@ pub(super) struct Window {
 
 /// Chooses the window. It is over the room only where every window is (see [`least`]).
 pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
-    let floor = floor(input);
+    let floor = floor(input, costs.summed());
     let kept = held(input).filter(|_| input.policy.anchored).and_then(|old| {
         let old = Window { start: old.start.max(floor), floor, ..old };
         keep_or_refill(input, costs, room, old)
@@ -41,20 +43,21 @@ pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window
     kept.unwrap_or_else(|| fresh(input, costs, room, floor))
 }
 
-/// Before this turn nothing is in the window: it is further back than the window reaches, or turns are missing after it.
-pub(super) fn floor(input: &PlanInput) -> usize {
+/// Before this turn nothing is in the window: it is further back than the window reaches, turns are missing after it, or
+/// a summary stands for it.
+pub(super) fn floor(input: &PlanInput, summed: usize) -> usize {
     let turns = input.turns.len();
     let reach = match input.window_turns as usize {
         0 => 0,
         wanted => turns.saturating_sub(wanted),
     };
     let unbroken = input.gaps.iter().map(|gap| gap.before).max().unwrap_or(0);
-    reach.max(unbroken).min(turns)
+    reach.max(unbroken).max(summed).min(turns)
 }
 
 /// The cost of the cheapest window: what is over the room when this is, is blocked.
 pub(super) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
-    cheapest(input, costs, floor(input))
+    cheapest(input, costs, floor(input, costs.summed()))
 }
 
 fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {

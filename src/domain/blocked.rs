@@ -33,6 +33,11 @@ pub enum Warning {
     },
     /// The last answer brought no state block; the old state is sent.
     StateMissing,
+    /// The newest summary cannot go (a turn of it left the path, changed, or was taken out): an older one goes, or none.
+    SummaryOlder {
+        /// The last turn that the one which goes covers; none where none goes.
+        to: Option<u32>,
+    },
     /// A tool result was missing and is sent as `[cancelled]`.
     ResultsMade {
         /// How many.
@@ -74,6 +79,13 @@ impl Warning {
             }
             Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
             Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
+            Self::SummaryOlder { to: Some(to) } => {
+                format!("The newest summary does not hold here; an older one goes, which reaches to turn {to}.")
+            }
+            Self::SummaryOlder { to: None } => {
+                "The accepted summary does not hold here (a turn of it is gone, changed or taken out); none goes."
+                    .into()
+            }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
                 let limit = if *limited { ", one step at a time" } else { "" };

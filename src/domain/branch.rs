@@ -90,6 +90,9 @@ pub struct Branch {
     /// A message of this session that the next question replies to.
     #[serde(default)]
     pub reply: Option<Hash>,
+    /// Ids of the capsules in use, at most one of each kind and lane: the newest level of each.
+    #[serde(default)]
+    pub capsules: Vec<Hash>,
 }
 
 /// One version of the state block.

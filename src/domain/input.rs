@@ -186,6 +186,17 @@ pub struct Sleeper {
     pub tokens: u32,
 }
 
+/// A turn that a summary stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Covered {
+    /// Key of its user message.
+    pub user: Hash,
+    /// Key of its last node.
+    pub tip: Hash,
+    /// The capsule.
+    pub by: Hash,
+}
+
 /// Everything that a plan depends on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanInput {
@@ -231,6 +242,8 @@ pub struct PlanInput {
     pub reserve: u32,
     /// The retrieval sets that the cards among `blocks` come from.
     pub retrieval_set_ids: Vec<Hash>,
+    /// Turns that the summaries among `blocks` stand for: those of `turns`, and the last ones of gaps.
+    pub covered: Vec<Covered>,
     /// Where the window started last time.
     pub anchor: Option<Anchor>,
     /// What gathering noticed.

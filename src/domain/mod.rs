@@ -5,6 +5,8 @@
 
 pub mod blocked;
 pub mod branch;
+pub mod capsule;
+pub mod condense;
 pub mod damage;
 pub mod embed;
 pub mod evidence;

@@ -2,6 +2,7 @@
 //! Not for: messages (they are never undone, only left) or carrying operations out (`engine`).
 
 use super::branch::Overrides;
+use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, Mark};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,15 @@ pub enum Change {
         before: String,
         /// From then.
         after: String,
+    },
+    /// Other capsules are in use: a summary was accepted, or a level taken back.
+    Capsules {
+        /// Whose.
+        branch: BranchId,
+        /// Until then.
+        before: Vec<Hash>,
+        /// From then.
+        after: Vec<Hash>,
     },
     /// A hand-edited state version came or went (`None` falls back to the path's own).
     State {

@@ -102,6 +102,8 @@ pub enum RowKind {
     Turn,
     /// A turn sent as a card.
     Card,
+    /// A summary of turns.
+    Summary,
     /// The quoted message.
     Quote,
     /// Many turns in one row.
@@ -125,6 +127,7 @@ impl RowKind {
             Self::Preamble => "preamble",
             Self::Turn => "turn",
             Self::Card => "card",
+            Self::Summary => "summary",
             Self::Quote => "quote",
             Self::Range => "range",
             Self::Message => "message",

@@ -2,6 +2,7 @@
 //! Not for: finding the reason (`context`).
 
 use super::evidence::SkipWhy;
+use super::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is in or out. Each has one English sentence.
@@ -49,6 +50,8 @@ pub enum Reason {
         /// How many older messages were looked through.
         among: u32,
     },
+    /// In: sums up turns that do not go themselves.
+    Summary,
     /// Out: no room.
     Budget {
         /// Tokens that were free for it.
@@ -56,6 +59,11 @@ pub enum Reason {
     },
     /// Out: before the window's start.
     OutsideWindow,
+    /// Out: a summary goes in its place.
+    Superseded {
+        /// The capsule.
+        by: Hash,
+    },
     /// Out: the person took it out.
     UserExcluded {
         /// For this call only.
@@ -136,8 +144,10 @@ impl Reason {
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
+            Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Budget { free } => format!("No room: {free} tokens were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
+            Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
             Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
@@ -188,8 +198,10 @@ impl Reason {
             Self::GoOn => "go_on",
             Self::Retrieved { .. } => "retrieved",
             Self::Searched { .. } => "searched",
+            Self::Summary => "summary",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
+            Self::Superseded { .. } => "superseded",
             Self::UserExcluded { .. } => "user_excluded",
             Self::TtlExpired => "ttl_expired",
             Self::LeaseCap { .. } => "lease_cap",

@@ -4,8 +4,10 @@
 use super::gather::{Bag, Gathered, Gatherer, bar};
 use super::setup::wire_digest;
 use super::snapshot::{Snapshot, TurnHeads};
+use super::summaries::{self, Going, summary_text};
 use crate::context::project::{self, Standing};
 use crate::context::render::tools_json;
+use crate::domain::capsule::CapsuleKind;
 use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
@@ -244,6 +246,7 @@ impl<'a> Work<'a> {
 
     fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
         let mut blocks = self.own_texts();
+        blocks.extend(self.summaries());
         blocks.extend(self.notes());
         blocks.extend(self.quote()?);
         blocks.extend(self.pending()?);
@@ -299,6 +302,18 @@ impl<'a> Work<'a> {
             source: Source::default(),
             scores: Scores::default(),
         }
+    }
+
+    /// Summaries that were accepted.
+    fn summaries(&mut self) -> Vec<Block> {
+        let snapshot = self.snapshot;
+        let each = snapshot.summaries.going.iter().map(|Going { capsule, stale }| {
+            let section =
+                if capsule.kind == CapsuleKind::Session { Section::SessionSummary } else { Section::LaneSummary };
+            let text = summary_text(capsule, *stale);
+            self.block(section, RowKind::Summary, text, &summaries::title(capsule), Reason::Summary)
+        });
+        each.collect()
     }
 
     /// A person's notes: pinned ones are instructions, carried texts are cards.
@@ -402,6 +417,7 @@ impl<'a> Work<'a> {
             labelled,
             marks: self.snapshot.marks.clone(),
             sleepers,
+            covered: self.snapshot.summaries.covered.clone(),
             anchor: self.snapshot.branch.anchor.clone(),
             near: Vec::new(),
             reserve: 0,
@@ -412,6 +428,7 @@ impl<'a> Work<'a> {
     }
 
     fn notice(&mut self) {
+        self.warnings.extend(self.snapshot.summaries.warnings.iter().cloned());
         if self.snapshot.rules.model.source == "assumed" {
             self.warnings.push(Warning::WindowAssumed { tokens: self.snapshot.rules.model.context_window });
         }

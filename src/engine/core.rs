@@ -3,11 +3,13 @@
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
+use super::condense::Drafts;
 use super::live::Live;
 use super::planner::{Done, Planner};
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
+use super::summarise::Made;
 use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
@@ -26,6 +28,8 @@ pub(super) enum Inbox {
     Planned(Box<Done>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
+    /// A summary is drafted, or could not be.
+    Condensed(Box<Made>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -51,6 +55,7 @@ pub(super) struct Core {
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
+    pub(super) drafts: Drafts,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
@@ -77,6 +82,7 @@ impl Core {
             outlines: HashMap::new(),
             learned: Learned::default(),
             planner,
+            drafts: Drafts::default(),
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
@@ -103,6 +109,7 @@ impl Core {
                 Inbox::Request(ticket, request) => self.request(ticket, *request),
                 Inbox::Planned(done) => self.planned(*done),
                 Inbox::Report(branch, report) => self.report(branch, *report),
+                Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
@@ -207,6 +214,7 @@ impl Core {
             self.touched(*id);
         }
         self.planner.forget();
+        self.drop_drafts(gone);
     }
 
     /// Tells of nodes that are new or changed.

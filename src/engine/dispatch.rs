@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Request, Ticket};
+use super::api::{Answer, Condense, Request, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -24,6 +24,9 @@ impl Core {
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
                 self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
+            }
+            Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
+                self.draft_capsule(Some(ticket), branch, kind, up_to, by)
             }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Doctor => {
@@ -84,6 +87,7 @@ impl Core {
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             Request::RebuildState { branch } => self.rebuild_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
+            Request::Condense { branch, act } => self.condense(branch, act),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),
         }

@@ -477,6 +477,7 @@ fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     }
 }
 

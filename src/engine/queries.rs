@@ -8,6 +8,7 @@ use super::finder::searchable;
 use super::gather::Bag;
 use super::planner::Stored;
 use super::session::Session;
+use super::summaries::all_texts;
 use crate::context::policy::lanes;
 use crate::context::project::{self, Standing};
 use crate::context::render::render;
@@ -142,6 +143,9 @@ impl Core {
             if Hash::of(text.as_bytes()) == *hash {
                 bag.blocks.insert(*hash, text.into());
             }
+        }
+        for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
         }
         for row in stored.plan.included() {
             for item in &row.items {

@@ -3,8 +3,10 @@
 
 use super::api::SessionView;
 use super::path::Paths;
+use super::summaries::Held;
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::message::NodeHead;
 use crate::domain::run::RunCard;
@@ -24,6 +26,8 @@ pub(super) struct Session {
     /// Which of `states` hang on a node.
     pub(super) state_at: HashMap<NodeId, Vec<usize>>,
     pub(super) runs: Vec<RunCard>,
+    /// All capsules, by id.
+    pub(super) capsules: HashMap<Hash, Held>,
     pub(super) current: BranchId,
     /// Branches whose last answer should have had a state block and had none.
     pub(super) state_missing: HashSet<BranchId>,
@@ -42,6 +46,7 @@ impl Session {
             states: Vec::new(),
             state_at: HashMap::new(),
             runs: store.runs(id)?,
+            capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
             current: BranchId(id.0),
             state_missing: HashSet::new(),
             paths: Paths::default(),
@@ -137,6 +142,11 @@ impl Session {
         for (branch, state) in self.branches.iter_mut().zip(states) {
             branch.state = state;
         }
+    }
+
+    /// A capsule.
+    pub(super) fn capsule(&self, id: Hash) -> Option<&Held> {
+        self.capsules.get(&id)
     }
 
     /// The number of the next state version.

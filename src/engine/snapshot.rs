@@ -4,6 +4,7 @@
 use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
+use super::summaries::{self, Ground, Summaries};
 use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
@@ -47,6 +48,7 @@ pub(super) struct Snapshot {
     pub(super) state: Option<StateVersion>,
     pub(super) state_missing: bool,
     pub(super) reply: Option<NodeHead>,
+    pub(super) summaries: Summaries,
     /// Key of the node that the open turn stands after.
     pub(super) head: Option<Hash>,
     /// The whole path, and how much of it stands before the open turn.
@@ -87,8 +89,16 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let (awake, asleep) = sort_marks(session, branch, &on_path);
     let (looked_at, gaps) = horizon(session, branch, &path, closed, &awake, &rules, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
+    let ends = |turn: &Turn| {
+        let key = |at: usize| tree.head(path.slots[at]).key;
+        (key(turn.nodes.start), key(turn.nodes.end - 1))
+    };
+    let ground = Ground { session, path: &path.slots, marks: &awake };
+    let summaries =
+        summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
     Snapshot {
         session: session.card.id,
+        summaries,
         draft: question.text.as_ref().map(|text| draft_node(session, tip, text)),
         go_on: question.go_on,
         turns: looked_at

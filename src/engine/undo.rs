@@ -4,10 +4,12 @@
 use super::api::{Answer, Event};
 use super::core::Core;
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::Anchor;
+use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
@@ -41,7 +43,7 @@ impl Core {
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.branch(*branch)?.anchor;
-            writes.push(keep_anchor(*branch, *left, now.as_ref()));
+            writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
         self.store.write(writes)?;
@@ -54,13 +56,22 @@ impl Core {
         Ok(())
     }
 
-    /// The windows' anchors that go with heads which move back: branch, the node that is left, the anchor.
+    /// The windows' anchors that go with heads which move back, and with other summaries: branch, the name under which the
+    /// present one is kept, the anchor.
     fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
-            let Change::Head { branch, before, after } = change else { continue };
-            if let Some(kept) = self.store.setting(&anchor_key(*branch, *after))? {
-                found.push((*branch, *before, serde_json::from_str(&kept).ok().flatten()));
+            let (branch, left, key) = match change {
+                Change::Head { branch, before, after } => {
+                    (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
+                }
+                Change::Capsules { branch, before, after } => {
+                    (branch, capsules_key(*branch, before), capsules_key(*branch, after))
+                }
+                _ => continue,
+            };
+            if let Some(kept) = self.store.setting(&key)? {
+                found.push((*branch, left, serde_json::from_str(&kept).ok().flatten()));
             }
         }
         Ok(found)
@@ -85,6 +96,7 @@ impl Core {
             }
             Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.session()?.card.title == *before,
+            Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
             Change::State { .. } => true,
         };
         if stands {
@@ -122,6 +134,9 @@ impl Core {
                 let session = self.session().map(|session| session.card.id);
                 session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
             }
+            Change::Capsules { branch, before, after } => {
+                vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
+            }
             Change::State { branch, before, after } => {
                 let Ok(session) = self.session_of(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
@@ -143,6 +158,7 @@ impl Core {
         | Change::Archived { branch: id, .. }
         | Change::Forked { branch: id }
         | Change::Overrides { branch: id, .. }
+        | Change::Capsules { branch: id, .. }
         | Change::State { branch: id, .. }) = change
         else {
             return self.apply_title(change);
@@ -162,6 +178,7 @@ impl Core {
             Change::Archived { after, .. } => self.with_branch(id, |branch| branch.archived = *after),
             Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
+            Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
             Change::Title { .. } => {}
         }
@@ -219,10 +236,29 @@ impl Core {
     }
 }
 
-type Moved = (BranchId, Option<NodeId>, Option<Anchor>);
+type Moved = (BranchId, String, Option<Anchor>);
 
 fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
     format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
+}
+
+fn capsules_key(branch: BranchId, capsules: &[Hash]) -> String {
+    format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(capsules).finish().short())
+}
+
+/// Whether it is known where the window was anchored while these capsules were in use, and where.
+pub(super) fn kept_capsules_anchor(
+    store: &Store,
+    branch: BranchId,
+    capsules: &[Hash],
+) -> Result<(bool, Option<Anchor>), Failure> {
+    let kept = store.setting(&capsules_key(branch, capsules))?;
+    Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
+}
+
+/// Remembers where the window was anchored while these capsules were in use.
+pub(super) fn keep_capsules_anchor(branch: BranchId, capsules: &[Hash], anchor: Option<&Anchor>) -> Write {
+    Write::Setting { key: capsules_key(branch, capsules), value: serde_json::to_string(&anchor).ok() }
 }
 
 /// Remembers where the window was anchored while the branch stood on a head that an operation leaves.
@@ -242,6 +278,7 @@ fn inverse(change: &Change) -> Change {
         Change::Archived { branch, before, after } => Change::Archived { branch, before: after, after: before },
         Change::Overrides { branch, before, after } => Change::Overrides { branch, before: after, after: before },
         Change::Title { before, after } => Change::Title { before: after, after: before },
+        Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }

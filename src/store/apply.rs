@@ -3,7 +3,7 @@
 
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
-use super::{branches, counts, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces};
+use super::{branches, capsules, counts, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces};
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
@@ -94,6 +94,8 @@ impl<'a> Apply<'a> {
             Write::PutNodes { session, nodes } => nodes::put(self, *session, nodes),
             Write::Tombstone { session, nodes } => removal::nodes(self, *session, nodes),
             Write::PutState { session, version } => journal::put_state(self, *session, version),
+            Write::PutCapsule { session, capsule, at } => capsules::put(self, *session, capsule, *at),
+            Write::SetCapsules { branch, expect, capsules } => capsules::used(self, *branch, expect, capsules),
             Write::PutOp(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, body } => plans::put(self, *id, body),

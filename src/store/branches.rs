@@ -27,6 +27,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
         marks: Vec::new(),
         state: None,
         reply: row.get(11)?,
+        capsules: row.get::<_, Json<_>>(12)?.0,
     };
     Ok((row.get(0)?, branch))
 }
@@ -46,7 +47,7 @@ impl Store {
                 marks.entry(branch).or_default().push(mark);
             }
             let mut query = view.prepare_cached(
-                "SELECT n, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply
+                "SELECT n, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply, capsules
                  FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
             )?;
             let rows = query.query_map([session], |row| branch(row, session))?;
@@ -91,8 +92,9 @@ pub(super) fn apply(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> 
 fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
     let session = apply.session(branch.session)?;
     apply.run(
-        "INSERT INTO branch (session, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT INTO branch (session, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply,
+           capsules)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         &[
             &session,
             &branch.id,
@@ -106,6 +108,7 @@ fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
             &Json(&branch.overrides),
             &branch.anchor.as_ref().map(Json),
             &branch.reply,
+            &Json(&branch.capsules),
         ],
     )?;
     let row = apply.conn.last_insert_rowid();

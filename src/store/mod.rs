@@ -9,6 +9,7 @@
 mod apply;
 mod backup;
 mod branches;
+mod capsules;
 mod check;
 mod content;
 mod counts;

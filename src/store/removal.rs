@@ -4,7 +4,7 @@
 use super::apply::Apply;
 use super::sql::Json;
 use super::types::StoreError;
-use super::{content, sessions};
+use super::{capsules, content, sessions};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::message::{Content, Part};
@@ -24,6 +24,7 @@ const REBUILD: i64 = 7;
 #[derive(Default)]
 struct Gone {
     ids: Vec<NodeId>,
+    keys: Vec<Hash>,
     names: HashSet<String>,
     calls: HashSet<String>,
     texts: Vec<String>,
@@ -32,6 +33,7 @@ struct Gone {
 impl Gone {
     fn add(&mut self, id: NodeId, key: Hash, said: &Content) {
         self.ids.push(id);
+        self.keys.push(key);
         self.names.extend([id.to_string(), key.to_string()]);
         for part in &said.parts {
             match part {
@@ -93,6 +95,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     }
     sessions::touch(apply, row, i64::MIN, -messages)?;
     states(apply, row, &mut gone)?;
+    capsules::forget(apply, row, &gone.keys)?;
     traces(apply, row, &gone)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
@@ -296,9 +299,19 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
     forget_plans(apply, row)?;
-    for table in
-        ["shelf", "posting", "retrieval_set", "plan_run", "tool_trace", "operation", "state_version", "branch", "node"]
-    {
+    for table in [
+        "shelf",
+        "posting",
+        "retrieval_set",
+        "capsule",
+        "metrics",
+        "plan_run",
+        "tool_trace",
+        "operation",
+        "state_version",
+        "branch",
+        "node",
+    ] {
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
     apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;

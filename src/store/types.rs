@@ -2,6 +2,7 @@
 //! Not for: SQL.
 
 use crate::domain::branch::{Branch, Overrides, StateVersion};
+use crate::domain::capsule::Capsule;
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -129,6 +130,24 @@ pub enum Write {
         /// It.
         version: StateVersion,
     },
+    /// A capsule with its figures in `metrics`; a known one only gets figures.
+    PutCapsule {
+        /// Where.
+        session: SessionId,
+        /// It.
+        capsule: Box<Capsule>,
+        /// Milliseconds since 1970.
+        at: i64,
+    },
+    /// Which capsules a branch uses, when they still are `expect`, else `Moved`.
+    SetCapsules {
+        /// Which branch.
+        branch: BranchId,
+        /// Those that must be there.
+        expect: Vec<Hash>,
+        /// Those from now on.
+        capsules: Vec<Hash>,
+    },
     /// An operation; its `seq` is given by the store. Operations of the session that are undone at that moment go.
     PutOp(Box<Operation>),
     /// Marks an operation as undone or done again.
@@ -210,6 +229,19 @@ pub enum Write {
         /// The value.
         value: Option<String>,
     },
+}
+
+/// The figures of one compression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compression {
+    /// What came of it.
+    pub capsule: Hash,
+    /// Tokens before.
+    pub original: u32,
+    /// Tokens after.
+    pub compressed: u32,
+    /// Milliseconds since 1970.
+    pub at: i64,
 }
 
 /// A message found by search.

@@ -211,6 +211,29 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
+/// Whether there is something for a mark to be on.
+fn exists(talk: &Talk, on: &On) -> bool {
+    match on {
+        On::Turn(turn) => *turn < talk.turns.len(),
+        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+        On::Episode(turn, at) => {
+            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+        }
+        On::Open(at) => *at < talk.open.len(),
+        On::Note(_) => true,
+    }
+}
+
+/// The first turns on which no mark is.
+fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
+    let marked = |turn: &usize| {
+        talk.marks
+            .iter()
+            .any(|(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if at == turn))
+    };
+    (0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect()
+}
+
 fn talk() -> impl Strategy<Value = Talk> {
     let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
@@ -222,9 +245,10 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::option::of((0_usize..4, 2_u32..50)),
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
         (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
+        prop::option::weighted(0.4, (1_usize..12, words())),
     );
     (said, settings(), more).prop_map(
-        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known))| {
+        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known, summary))| {
             let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
             let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
             let mut talk = Talk {
@@ -253,6 +277,8 @@ fn talk() -> impl Strategy<Value = Talk> {
             }
             tag(&mut talk);
             talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
+            talk.summary =
+                summary.map(|(count, text)| (unmarked(&talk, count), text)).filter(|(_, text)| !text.trim().is_empty());
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::plan::Anchor {
                     start: talk.key(start, 0),
@@ -265,19 +291,6 @@ fn talk() -> impl Strategy<Value = Talk> {
             talk
         },
     )
-}
-
-/// Whether there is such a thing in a conversation.
-fn exists(talk: &Talk, on: &On) -> bool {
-    match on {
-        On::Turn(turn) => *turn < talk.turns.len(),
-        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-        On::Episode(turn, at) => {
-            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
-        }
-        On::Open(at) => *at < talk.open.len(),
-        On::Note(_) => true,
-    }
 }
 
 /// Gives each message a word of its own, so that it can be looked for in a request.
@@ -410,6 +423,23 @@ fn whole(solved: &Solved) {
     }
 }
 
+/// A summary that goes stands for its turns: none of them is in the window. One that does not go leaves all as it was.
+fn summed(talk: &Talk, solved: &Solved) {
+    let Solved { input, plan, .. } = solved;
+    let Some(row) = plan.rows.iter().find(|row| row.kind == RowKind::Summary) else { return };
+    let covered = |row: &Row| input.covered.iter().any(|c| row.atom == Atom::Turn { user: c.user, tip: c.tip });
+    if row.included() {
+        for row in plan.rows.iter().filter(|row| covered(row)) {
+            assert_ne!(row.section(), Some(Section::Recent), "twice: {row:#?}");
+            assert!(row.pin.is_some() || matches!(row.reason, Reason::Superseded { .. }), "{row:#?}");
+        }
+    } else {
+        assert!(matches!(row.reason, Reason::ModeOff | Reason::Budget { .. }), "{row:#?}");
+        let bare = solve(&Talk { summary: None, ..talk.clone() }).expect("a summary blocks nothing");
+        assert_eq!(bare.bytes, solved.bytes, "an unused summary changes no byte");
+    }
+}
+
 /// What a person's marks promise.
 fn kept(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, text, .. } = solved;
@@ -469,6 +499,7 @@ fn check(talk: &Talk) {
             accounted(&solved);
             whole(&solved);
             kept(talk, &solved);
+            summed(talk, &solved);
             let awake = solve(&Talk { sleepers: Vec::new(), ..talk.clone() }).unwrap();
             assert_eq!(awake.bytes, solved.bytes, "a sleeping mark changes nothing");
         }
@@ -507,6 +538,9 @@ proptest! {
 /// Follows the remedy of one excluded turn. A card's tokens are known only once it is made; the price names an upper
 /// bound, so no more may leave than it says.
 fn remedy(talk: &Talk, pick: prop::sample::Index) {
+    // A summary that stops to fit, or that Off begins to want, changes more than the price of one turn says.
+    let settled = Talk { summary: None, ..talk.clone() };
+    let talk = if talk.mode == Mode::Off || talk.budget < 3_000 { &settled } else { talk };
     let Some(before) = solve(talk) else { return };
     let able: Vec<(usize, &Row)> = before
         .plan

@@ -5,6 +5,7 @@ mod cli;
 mod cli_bad;
 mod cli_exchange;
 mod cli_many;
+mod condensed;
 mod crash;
 mod engine_histories;
 mod engine_lanes;

@@ -7,6 +7,7 @@
 use super::request::{Draft, Request, Ticket};
 use super::view::{Answer, Planned, Settings};
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::condense::CapsuleDraft;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
@@ -110,6 +111,13 @@ pub enum Event {
         branch: BranchId,
         /// They.
         settings: Box<Settings>,
+    },
+    /// The draft of a summary came, changed, or went.
+    Draft {
+        /// On which branch.
+        branch: BranchId,
+        /// It.
+        draft: Option<Arc<CapsuleDraft>>,
     },
     /// A sentence for the status line.
     Notice(String),

@@ -2,6 +2,7 @@
 //! Not for: what happens by itself (`event`).
 
 use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
@@ -70,6 +71,12 @@ pub enum Answer {
         /// What was skipped.
         skipped: Vec<Skipped>,
     },
+    /// The draft of a summary that waits, where one does.
+    Draft(Option<Arc<CapsuleDraft>>),
+    /// Capsules, newest level first.
+    Capsules(Vec<CapsuleCard>),
+    /// Figures; what a plan would tell is left empty.
+    Stats(Box<Stats>),
     /// Records.
     Transcript(Box<Transcript>),
 }

@@ -25,3 +25,66 @@ CREATE TABLE posting (
   list BLOB NOT NULL,
   PRIMARY KEY (session, term, segment)
 ) STRICT, WITHOUT ROWID;
+
+-- Summaries. A capsule's text goes when one of its sources is removed for good; its id and hashes stay.
+CREATE TABLE capsule (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  id BLOB NOT NULL,
+  kind TEXT NOT NULL,
+  level INTEGER NOT NULL,                -- 1 permanent, 2 session, 3 working
+  lane TEXT NOT NULL,
+  text TEXT,
+  tokens INTEGER NOT NULL,
+  generated_at INTEGER NOT NULL,
+  body TEXT NOT NULL,                    -- JSON without text and covers
+  UNIQUE (session, id)
+) STRICT;
+
+-- One row for each message that was read for a capsule, in order.
+CREATE TABLE capsule_cover (
+  capsule INTEGER NOT NULL REFERENCES capsule (n) ON DELETE CASCADE,
+  turn INTEGER NOT NULL,                 -- counts the covered turns from 0
+  seq INTEGER NOT NULL,
+  user BLOB NOT NULL,
+  tip BLOB NOT NULL,
+  node BLOB NOT NULL,
+  content BLOB NOT NULL,
+  PRIMARY KEY (capsule, turn, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX capsule_cover_by_node ON capsule_cover (node);
+
+-- The capsules in use on a branch, one a kind and lane: a JSON array of their ids.
+ALTER TABLE branch ADD COLUMN capsules TEXT NOT NULL DEFAULT '[]';
+
+CREATE TABLE metrics (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  capsule BLOB NOT NULL,
+  original_tokens INTEGER NOT NULL,
+  compressed_tokens INTEGER NOT NULL,
+  compression_ratio REAL NOT NULL,
+  timestamp INTEGER NOT NULL
+) STRICT;
+CREATE INDEX metrics_by_session ON metrics (session, n);
+
+CREATE VIEW summaries AS
+SELECT
+  n AS id,
+  level,
+  text AS content,
+  tokens,
+  (SELECT json_group_array(lower(hex(node)) ORDER BY turn, seq) FROM capsule_cover AS c WHERE c.capsule = capsule.n)
+    AS source_ids,
+  generated_at AS created_at
+FROM capsule WHERE text IS NOT NULL;
+
+CREATE VIEW thread_summary AS
+SELECT session, lane AS thread_key, text AS summary, body ->> '$.turns[0]' AS from_turn,
+  body ->> '$.turns[1]' AS to_turn, tokens, generated_at AS updated_at
+FROM capsule WHERE kind = 'lane' AND text IS NOT NULL;
+
+CREATE VIEW session_summary AS
+SELECT session, text AS summary, body ->> '$.turns[0]' AS from_turn, body ->> '$.turns[1]' AS to_turn, tokens,
+  generated_at AS updated_at
+FROM capsule WHERE kind = 'session' AND text IS NOT NULL;

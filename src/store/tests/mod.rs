@@ -1,5 +1,6 @@
 //! Tests of the whole room: a real file in a folder of its own for each.
 
+mod capsules;
 mod damage;
 mod fences;
 mod files;
@@ -93,6 +94,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     }
 }
 

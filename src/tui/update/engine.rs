@@ -58,6 +58,8 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         Event::State { branch, version, missing } => state(model, branch, version, missing),
         Event::Settings { branch, settings } => settings_came(model, branch, *settings),
+        // Its answer says it; a screen of its own for drafts would be fed from here.
+        Event::Draft { .. } => {}
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }

@@ -79,6 +79,7 @@ pub(crate) fn branch(id: BranchId, name: &str, head: Option<&Node>, parent: Opti
         marks: Vec::new(),
         state: None,
         reply: None,
+        capsules: Vec::new(),
     }
 }
 

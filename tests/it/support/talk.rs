@@ -5,7 +5,7 @@ use pleach::context::project::{self, Standing};
 use pleach::context::render::{Texts, tools_json};
 use pleach::domain::facts::TurnFacts;
 use pleach::domain::hash::{Fields, Hash};
-use pleach::domain::input::{Bar, Block, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use pleach::domain::input::{Bar, Block, Covered, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
 use pleach::domain::message::{Content, Part, Role};
 use pleach::domain::mode::Mode;
@@ -92,6 +92,8 @@ pub(crate) struct Talk {
     pub(crate) own: Vec<Own>,
     pub(crate) marks: Vec<(On, MarkKind)>,
     pub(crate) sleepers: Vec<(MarkKind, u32)>,
+    /// These closed turns have a summary, which says this.
+    pub(crate) summary: Option<(Vec<usize>, String)>,
     /// Before which turn so many turns are not looked at.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
@@ -119,6 +121,7 @@ impl Default for Talk {
             own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
             marks: Vec::new(),
             sleepers: Vec::new(),
+            summary: None,
             gap: None,
             policy: PolicySpec { name: "layered".into(), ..PolicySpec::default() },
             window_turns: 0,
@@ -270,10 +273,21 @@ impl Gatherer<'_> {
             labelled,
             marks,
             sleepers: self.sleepers(),
+            covered: self.covered(),
             anchor: talk.anchor.clone(),
             warnings: Vec::new(),
         };
         (input, self.bag)
+    }
+
+    fn covered(&self) -> Vec<Covered> {
+        let talk = self.talk;
+        let turns = talk.summary.iter().flat_map(|(turns, _)| turns.iter().copied());
+        let keys = turns.filter_map(|turn| match talk.atom(turn) {
+            Atom::Turn { user, tip } => Some(Covered { user, tip, by: Hash::of(b"capsule") }),
+            _ => None,
+        });
+        keys.collect()
     }
 
     fn sleepers(&self) -> Vec<Sleeper> {
@@ -424,6 +438,10 @@ impl Gatherer<'_> {
                 other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
             };
             blocks.push(self.block(own.section, kind, reason, text, None));
+        }
+        if let Some((turns, text)) = &talk.summary {
+            let text = project::block(&format!("Summary of {} turns", turns.len()), text);
+            blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
             let On::Note(note) = on else { continue };

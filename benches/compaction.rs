@@ -1,0 +1,262 @@
+//! What survives compaction. Twenty successive compactions of a long technical conversation through the whole engine: every
+//! pinned turn and every kept sentence must still stand word for word in the request; and of the paths, commands, numbers
+//! and names of the sources, how many are still said, beside plain summarising in the same room.
+//! `cargo bench --bench compaction [-- FILE.jsonl]`; the file holds one message a line, as `{"role": …, "content": …}`.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
+#![allow(clippy::print_stdout, reason = "its figures are printed")]
+
+#[allow(dead_code, reason = "the tests use the rest of it")]
+#[path = "../tests/it/support"]
+mod support {
+    pub(crate) mod bench;
+    pub(crate) mod server;
+}
+
+use pleach::context::condense::survive::{Survival, Wanted};
+use pleach::context::condense::{Size, extract};
+use pleach::domain::capsule::CapsuleKind;
+use pleach::domain::condense::{AnchorKind, By, CapsuleDraft, SALIENT, SourceTurn};
+use pleach::domain::ids::{BranchId, NodeId};
+use pleach::domain::mark::MarkKind;
+use pleach::domain::message::Role;
+use pleach::domain::model::ModelInfo;
+use pleach::domain::tokens::{Encoding, approximate};
+use pleach::engine::api::{Act, Answer, Condense, Item, Request};
+use std::sync::Arc;
+use support::bench::{Bench, Client, Model, message};
+
+const COMPACTIONS: usize = 20;
+const TURNS_EACH: usize = 8;
+
+fn act(client: &mut Client, branch: BranchId, act: Condense) -> Answer {
+    client.must(Request::Condense { branch, act })
+}
+
+fn drafted(client: &mut Client, branch: BranchId, wish: Condense) -> Arc<CapsuleDraft> {
+    match act(client, branch, wish) {
+        Answer::Draft(Some(draft)) => draft,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A question and an answer about a service, with what such talk holds: paths, commands, figures, names, errors.
+fn turn(n: usize) -> (String, String) {
+    let crate_name = ["auth", "billing", "search", "ingest", "cache", "export", "mailer", "gateway"][n % 8];
+    let verb = ["rotate", "load", "merge", "flush", "retry", "parse", "split", "verify"][n * 5 % 8];
+    let (port, ms, size) = (8_000 + n * 13 % 900, 40 + n * 37 % 950, 64 << (n % 5));
+    let file = format!("crates/{crate_name}/src/{verb}_{}.rs", n % 11);
+    let asked = match n % 4 {
+        0 => format!(
+            "We decided that {crate_name} must listen on port {port} and never above {size} connections. How should {verb}_{crate_name} handle that?"
+        ),
+        1 => format!(
+            "`cargo test -p {crate_name} --test {verb}` fails with exit code {} in {file}. What is the cause?",
+            100 + n % 40
+        ),
+        2 => format!(
+            "I want the {crate_name} service to {verb} its state within {ms} ms. The deadline is 2026-{:02}-{:02}.",
+            1 + n % 12,
+            1 + n % 28
+        ),
+        _ => format!(
+            "Please look at {file} again; the log says \"{verb} of {crate_name} timed out after {ms} ms\". Can we avoid it?"
+        ),
+    };
+    let answered = format!(
+        "The type `{}{}Guard` in {file} holds the lock while it calls `{verb}_{crate_name}_batch`, so every request waits for the slowest one. \
+         Set MAX_{}_{} to {size} and keep the default of {ms} ms for the rest.\n\n\
+         There are a few ways to think about this. One can argue that the present design is fine for small loads, and that is \
+         true as far as it goes; but once many callers come at the same time, the queue grows faster than it is worked off. \
+         It helps to look at it from the side of the caller, who only sees that nothing happens for a while.\n\n\
+         ```sh\ncargo run -p {crate_name} -- --{verb} --limit {size}\n```\n\n\
+         ```rust\nfn {verb}_{crate_name}_batch(limit: usize) -> usize {{\n    let kept = limit.min({size});\n    kept + 1\n}}\n```\n\n\
+         I measured it: version 1.{}.{} took {ms} ms before and {} ms after. In general, shorter critical sections are easier to \
+         reason about, and they leave more room for the scheduler. {}",
+        title(crate_name),
+        title(verb),
+        crate_name.to_uppercase(),
+        verb.to_uppercase(),
+        n % 9,
+        n % 7,
+        ms / 3,
+        if n.is_multiple_of(5) {
+            "We still need to change the retry policy later."
+        } else {
+            "That should be enough for now."
+        }
+    );
+    (asked, answered)
+}
+
+fn title(word: &str) -> String {
+    let (first, rest) = word.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
+}
+
+/// The conversation as pairs, from a file or made here.
+fn talk() -> Vec<(String, String)> {
+    let file = std::env::args().skip(1).find(|arg| std::path::Path::new(arg).extension().is_some_and(|e| e == "jsonl"));
+    let Some(file) = file else { return (0..COMPACTIONS * TURNS_EACH + 8).map(turn).collect() };
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for line in std::fs::read_to_string(file).unwrap().lines() {
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        let (Some(role), Some(content)) = (value["role"].as_str(), value["content"].as_str()) else { continue };
+        match (role, pairs.last_mut()) {
+            ("user", _) => pairs.push((content.to_owned(), String::new())),
+            ("assistant", Some((_, answer))) if answer.is_empty() => content.clone_into(answer),
+            _ => {}
+        }
+    }
+    pairs.retain(|(asked, answered)| !asked.trim().is_empty() && !answered.trim().is_empty());
+    pairs
+}
+
+fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId {
+    match client.must(Request::AddMessage { branch, role, text: text.to_owned() }) {
+        Answer::Added(head) => head.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// All that the next request says, as one text.
+fn request(client: &mut Client, branch: BranchId) -> String {
+    let plan = client.whole_plan(branch, &message("and now?"));
+    assert!(plan.est_total <= plan.budget.prompt);
+    let Answer::Text(body) = client.must(Request::WireText { branch }) else { panic!("no text") };
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let said = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str());
+    said.collect::<Vec<_>>().join("\n")
+}
+
+/// The newest turns that fit in so many tokens: what a window alone would still say.
+fn newest(sources: &[SourceTurn], room: u32) -> String {
+    let mut left = room;
+    let mut text = Vec::new();
+    for turn in sources.iter().rev() {
+        let said: Vec<&str> = turn.messages.iter().map(|m| m.text.as_str()).collect();
+        let said = said.join("\n");
+        let Some(rest) = left.checked_sub(approximate(&said)) else { break };
+        left = rest;
+        text.push(said);
+    }
+    text.join("\n")
+}
+
+struct Row {
+    number: usize,
+    original: u32,
+    tokens: u32,
+    ways: [Survival; 4],
+    salient: (usize, usize),
+}
+
+fn percent(survival: &Survival, kind: Option<AnchorKind>) -> String {
+    let (all, said) = match kind {
+        None => survival.sum(),
+        Some(kind) => survival.kinds.iter().find(|(k, ..)| *k == kind).map_or((0, 0), |(_, all, said)| (*all, *said)),
+    };
+    if all == 0 { "–".into() } else { format!("{:.1} %", f64::from(said) * 100.0 / f64::from(all)) }
+}
+
+const WAYS: [&str; 4] = ["newest only", "extract 20 %", "extract, same room", "with the checker"];
+
+#[allow(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
+fn main() {
+    let pairs = talk();
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start_with(|setup| {
+        setup.models = Arc::new(|name, _| ModelInfo {
+            name: name.into(),
+            context_window: 48_000,
+            input_limit: None,
+            max_output: None,
+            encoding: Encoding::Approximate,
+            exact_encoding: false,
+            price: None,
+            source: "table".into(),
+        });
+    });
+    let branch = client.session();
+    let each = ((pairs.len().saturating_sub(8)) / COMPACTIONS).max(1);
+    let (mut pinned, mut kept): (Vec<(String, String)>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut rows, mut lost) = (Vec::new(), 0);
+    let mut done = 0;
+    for (index, (asked, answered)) in pairs.iter().enumerate() {
+        let user = add(&mut client, branch, Role::User, asked);
+        add(&mut client, branch, Role::Assistant, answered);
+        if index % (each * 2) == each / 2 && pinned.len() < 8 {
+            let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
+            client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act });
+            pinned.push((asked.clone(), answered.clone()));
+        }
+        if index < 8 || (index - 8) % each != each - 1 || done == COMPACTIONS {
+            continue;
+        }
+        done += 1;
+        let wish = Condense::Draft { kind: CapsuleKind::Lane, up_to: None, by: By::Extractive };
+        let plain = drafted(&mut client, branch, wish);
+        let mut draft = plain.clone();
+        let new = draft.dropped.iter().position(|item| item.weight >= SALIENT && !kept.contains(&item.sentence));
+        if let Some(item) = new {
+            kept.push(draft.dropped[item].sentence.clone());
+            draft = drafted(&mut client, branch, Condense::Keep { draft: draft.number, items: vec![item] });
+        }
+        draft = drafted(&mut client, branch, Condense::KeepAll { draft: draft.number });
+        act(&mut client, branch, Condense::Accept { draft: draft.number });
+        let said = request(&mut client, branch);
+        let gone = |text: &String| !said.contains(text.trim());
+        lost += pinned.iter().filter(|(asked, answered)| gone(asked) || gone(answered)).count();
+        lost += kept.iter().filter(|text| gone(text)).count();
+        let wanted = Wanted::of(&draft.sources);
+        let room = draft.capsule.tokens;
+        let default = Size::default().target(draft.capsule.original_tokens);
+        let ways = [
+            newest(&draft.sources, room),
+            extract::extract(&draft.sources, default, &approximate),
+            extract::extract(&draft.sources, room, &approximate),
+            draft.capsule.text.clone().unwrap(),
+        ];
+        let salient = |draft: &CapsuleDraft| draft.dropped.iter().filter(|item| item.weight >= SALIENT).count();
+        rows.push(Row {
+            number: done,
+            original: draft.capsule.original_tokens,
+            tokens: room,
+            ways: ways.map(|text| wanted.survival(&text)),
+            salient: (salient(&plain), salient(&draft)),
+        });
+    }
+    println!(
+        "{} messages, {done} compactions, {} pinned turns, {} kept sentences",
+        pairs.len() * 2,
+        pinned.len(),
+        kept.len()
+    );
+    println!("pinned or kept, and not word for word in the request after any compaction: {lost}\n");
+    print_rows(&rows);
+    assert_eq!(lost, 0, "what is pinned or kept stays word for word");
+}
+
+fn print_rows(rows: &[Row]) {
+    print!("{:>3} {:>9} {:>7} {:>6}", "n", "sources", "tokens", "ratio");
+    for way in WAYS {
+        print!(" {way:>19}");
+    }
+    println!("  items to look at: draft, kept all");
+    for row in rows.iter().filter(|row| [1, 2, 5, 10, 15, rows.len()].contains(&row.number)) {
+        let ratio = f64::from(row.original) / f64::from(row.tokens);
+        print!("{:>3} {:>9} {:>7} {ratio:>5.1}x", row.number, row.original, row.tokens);
+        for way in &row.ways {
+            print!(" {:>19}", percent(way, None));
+        }
+        println!("  {:>5} {:>5}", row.salient.0, row.salient.1);
+    }
+    let Some(newest) = rows.last() else { return println!("the conversation is too short") };
+    println!("\nby kind, after {}:", newest.number);
+    for kind in AnchorKind::ALL {
+        print!("{:>28}", kind.name());
+        for way in &newest.ways {
+            print!(" {:>19}", percent(way, Some(kind)));
+        }
+        println!();
+    }
+}

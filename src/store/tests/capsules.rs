@@ -1,0 +1,96 @@
+//! Capsules come back as they were, the views speak the seeds' names, and removal takes their texts.
+
+use super::{Place, Scene, number, on_writer, scene, sound};
+use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
+use crate::domain::hash::Hash;
+use crate::store::Store;
+use crate::store::types::{StoreError, Write};
+
+fn capsule(scene: &Scene, kind: CapsuleKind, text: &str, nodes: usize) -> Capsule {
+    let heads: Vec<_> = scene.nodes.iter().take(nodes).map(|node| &node.head).collect();
+    let read = heads.iter().map(|head| (head.key, head.content.unwrap())).collect();
+    Capsule {
+        id: Hash::default(),
+        kind,
+        lane: "root".into(),
+        text: Some(text.into()),
+        source: CapsuleSource::Extractive,
+        model: None,
+        prompt_version: 1,
+        confidence: 900,
+        generated_at: 5,
+        covers: vec![Cover { user: heads[0].key, tip: heads[nodes - 1].key, nodes: read }],
+        turns: (1, 1),
+        files: Vec::new(),
+        source_hash: Hash::default(),
+        parent: None,
+        original_tokens: 500,
+        tokens: 50,
+        kept: vec![Kept { text: format!("kept {text}"), node: heads[0].key, turn: 1, who: "user".into(), auto: false }],
+    }
+    .sealed()
+}
+
+fn text(store: &Store, sql: &'static str) -> String {
+    on_writer(store, move |conn| conn.query_row(sql, [], |row| row.get(0)).unwrap())
+}
+
+#[test]
+fn round_trip_views_and_figures() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["question", "answer", "more"]);
+    let session = scene.session;
+    let lane = capsule(&scene, CapsuleKind::Lane, "lane text", 2);
+    let whole = Capsule { parent: Some(lane.id), ..capsule(&scene, CapsuleKind::Session, "whole", 3) }.sealed();
+    let put = |capsule: &Capsule, at| Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at };
+    store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
+    assert_eq!(store.capsules(session).unwrap(), [lane.clone(), whole.clone()]);
+    let figures = store.compressions(session).unwrap();
+    assert_eq!(
+        figures.iter().map(|f| (f.original, f.compressed, f.at)).collect::<Vec<_>>(),
+        [(500, 50, 7), (500, 50, 8), (500, 50, 9)]
+    );
+    assert_eq!(text(&store, "SELECT summary FROM thread_summary WHERE thread_key = 'root'"), "lane text");
+    assert_eq!(text(&store, "SELECT summary FROM session_summary"), "whole");
+    let ids: Vec<String> =
+        serde_json::from_str(&text(&store, "SELECT source_ids FROM summaries WHERE level = 3")).unwrap();
+    assert_eq!(ids, lane.covers[0].nodes.iter().map(|(key, _)| key.to_string()).collect::<Vec<_>>());
+    assert_eq!(number(&store, "SELECT tokens FROM summaries WHERE level = 2"), 50);
+    assert_eq!(number(&store, "SELECT CAST(compression_ratio AS INTEGER) FROM metrics LIMIT 1"), 10);
+}
+
+#[test]
+fn a_branch_uses_them_by_compare_and_swap() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["question", "answer", "more"]);
+    let (a, b) = (Hash::of(b"a"), Hash::of(b"b"));
+    let set = |expect: Vec<Hash>, capsules: Vec<Hash>| Write::SetCapsules { branch: scene.branch, expect, capsules };
+    store.write(vec![set(Vec::new(), vec![a, b])]).unwrap();
+    assert!(matches!(store.write(vec![set(Vec::new(), vec![b])]), Err(StoreError::Moved)));
+    assert_eq!(store.branches(scene.session).unwrap()[0].capsules, [a, b]);
+}
+
+#[test]
+fn removal_takes_the_text_and_leaves_id_and_hashes() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["question", "answer", "more"]);
+    let session = scene.session;
+    let small = capsule(&scene, CapsuleKind::Lane, "of two", 2);
+    let large = capsule(&scene, CapsuleKind::Lane, "of three", 3);
+    for capsule in [&small, &large] {
+        store.write(vec![Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at: 1 }]).unwrap();
+    }
+    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[2].head.id] }]).unwrap();
+    let left = store.capsules(session).unwrap();
+    assert_eq!(left[0], small);
+    assert_eq!(left[1], Capsule { text: None, kept: Vec::new(), ..large });
+    assert_eq!(number(&store, "SELECT count(*) FROM summaries"), 1);
+    sound(&store);
+    store.write(vec![Write::DeleteSession(session)]).unwrap();
+    for sql in ["SELECT count(*) FROM capsule", "SELECT count(*) FROM capsule_cover", "SELECT count(*) FROM metrics"] {
+        assert_eq!(number(&store, sql), 0, "{sql}");
+    }
+}
