@@ -38,7 +38,7 @@ impl Said {
         let number = self.index.messages();
         let key = Hash::of(&number.to_le_bytes());
         self.texts.insert(key, text.to_owned());
-        let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let at = Some(1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000);
         self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
