@@ -5,6 +5,7 @@
 //! and the gate's figures. Without files it makes a technical conversation of its own and questions about it. Both end with
 //! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
+#![allow(unreachable_pub, reason = "its parts are files of their own")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 #![allow(clippy::cast_sign_loss, reason = "positive throughout")]

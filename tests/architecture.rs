@@ -38,8 +38,9 @@ const GUESTS: &[(&str, &str)] = &[
     ("reqwest", "llm"),
     ("tiktoken_rs", "llm"),
 ];
-const NO_TOKIO: &[&[&str]] = &[&["domain"], &["context"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];
-const NO_WORLD: &[&[&str]] = &[&["domain"], &["context"], &["tui", "update"], &["tui", "view"]];
+const NO_TOKIO: &[&[&str]] =
+    &[&["domain"], &["context"], &["retrieval"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];
+const NO_WORLD: &[&[&str]] = &[&["domain"], &["context"], &["retrieval"], &["tui", "update"], &["tui", "view"]];
 const WORLD: &[&[&str]] = &[
     &["std", "fs"],
     &["std", "env"],

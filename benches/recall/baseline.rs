@@ -49,7 +49,9 @@ fn bm25(talk: &Talk, query: &str, kind: &str, terms: fn(&str) -> Vec<Term>) -> V
     let counted = |text: &str| {
         let all = terms(text);
         let mut counts: HashMap<Term, f32> = HashMap::new();
-        all.iter().for_each(|term| *counts.entry(*term).or_default() += 1.0);
+        for term in &all {
+            *counts.entry(*term).or_default() += 1.0;
+        }
         (counts, all.len() as f32)
     };
     COUNTED.with_borrow_mut(|known| {

@@ -37,6 +37,7 @@ pub struct Piece {
 
 /// How a piece is written: what stands before and behind its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a mark that stands or does not")]
 struct Form {
     /// It follows the passage before it in one message.
     goes_on: bool,
@@ -127,9 +128,9 @@ impl<'a> Sheet<'a> {
             return Ok(());
         }
         let needed = self.total;
-        fresh.iter().for_each(|place| {
+        for place in &fresh {
             self.pieces.remove(place);
-        });
+        }
         for (place, form, tokens) in before {
             if let Some(kept) = self.pieces.get_mut(&place) {
                 (kept.form, kept.tokens) = (form, tokens);

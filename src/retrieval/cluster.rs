@@ -109,7 +109,9 @@ impl Clusters {
                 Some(centroid) => {
                     centroid.iter_mut().zip(&vector).for_each(|(sum, place)| *sum += place);
                     if square(centroid) > (1 << 48) {
-                        centroid.iter_mut().for_each(|sum| *sum /= 2);
+                        for sum in centroid.iter_mut() {
+                            *sum /= 2;
+                        }
                     }
                 }
                 None => self.centroids.push(vector),

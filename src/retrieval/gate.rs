@@ -48,10 +48,10 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
     let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
     let query = Query::new(ask.index, ask.scope, text);
     let names = ask.index.speakers();
-    let named = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
+    let is_name = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
     let (mut content, mut code): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
     ask.index.analyzer().each(text, &mut |term, word| {
-        if !is_filler(&word.lower) && !named(term) {
+        if !is_filler(&word.lower) && !is_name(term) {
             content.push(term);
             code.extend(is_code(word.raw).then_some(term));
         }

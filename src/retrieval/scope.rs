@@ -79,7 +79,7 @@ impl Scope {
         let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
         scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
         scope.sittings = sittings(&scope.times);
-        scope.names = scope.speakers.clone();
+        scope.names.clone_from(&scope.speakers);
         scope.names.sort_unstable();
         scope.names.dedup();
         scope.names.retain(|name| *name != NOBODY);

@@ -98,11 +98,15 @@ pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> 
     let tuning = ask.tuning.copied().unwrap_or_else(|| Tuning::of(&ask.scope.shape));
     let allowed = ask.filter.allowed(ask.index, ask.scope);
     let mut bm25 = vec![0.0; ask.scope.slots()];
-    leading(ask, query)?.iter().for_each(|(weight, list)| add(ask, &tuning, *weight, list, &mut bm25));
+    for (weight, list) in leading(ask, query)? {
+        add(ask, &tuning, weight, &list, &mut bm25);
+    }
     let mut feedback = vec![0.0; ask.scope.slots()];
     if tuning.feedback > 0.0 {
         let learned = learn(ask, &tuning, query, &bm25, &allowed)?;
-        learned.iter().for_each(|(weight, list)| add(ask, &tuning, *weight, list, &mut feedback));
+        for (weight, list) in &learned {
+            add(ask, &tuning, *weight, list, &mut feedback);
+        }
     }
     let formed = match query.hints.wants {
         Some(term) if tuning.form > 0.0 => lists(ask, &[term], ask.scope.slots())?.pop().flatten().unwrap_or_default(),

@@ -22,7 +22,9 @@ pub(super) fn combine(ask: &Ask<'_>, tuning: &Tuning, query: &Query, allowed: &[
     let sittings = best_of_sittings(ask, &words, &flow, allowed);
     let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
     let mut asked = vec![false; scope.slots()];
-    formed.iter().for_each(|(slot, _)| asked[*slot as usize] = true);
+    for (slot, _) in formed {
+        asked[*slot as usize] = true;
+    }
     let parts = |slot: usize| {
         let position = scope.position(slot);
         let (speaker, mut prior) = gains(ask, tuning, query, position, spread);
@@ -91,11 +93,11 @@ fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]
     let many = scope.len().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
     let mut best = vec![0.0_f32; many];
     if many > 1 {
-        for slot in 0..scope.slots() {
+        for (slot, own) in words.iter().enumerate() {
             let position = scope.position(slot);
             if allowed[position] {
                 let top = &mut best[scope.sitting(position) as usize];
-                *top = top.max(words[slot] + flow[position]);
+                *top = top.max(own + flow[position]);
             }
         }
     }
@@ -110,9 +112,8 @@ fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread:
         let user = ask.scope.is_user(position);
         prior += match query.hints.role {
             Some(role) if (role == Role::User) == user => tuning.role + if user { tuning.user } else { 0.0 },
-            Some(_) => 0.0,
             None if user => tuning.user,
-            None => 0.0,
+            Some(_) | None => 0.0,
         };
     }
     if !query.hints.times.is_empty() && query.hints.names(ask.scope.at(position)) {

@@ -38,7 +38,7 @@ impl Said {
         let number = self.index.messages();
         let key = Hash::of(&number.to_le_bytes());
         self.texts.insert(key, text.to_owned());
-        let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let at = Some(1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000);
         self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
@@ -107,7 +107,7 @@ proptest! {
     fn only_what_may_be_found_is(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
         let mut all = Said::default();
         let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
-        let filter = Filter { out: vec![from..from + 5], lane: (lane < 2).then_some(lane) };
+        let filter = Filter { out: std::iter::once(from..from + 5).collect(), lane: (lane < 2).then_some(lane) };
         for hit in all.hits(&path, &filter, &query) {
             prop_assert!(!(from..from + 5).contains(&hit.position));
             prop_assert!(lane == 2 || hit.position % 2 == lane as usize);
