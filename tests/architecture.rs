@@ -37,6 +37,12 @@ const GUESTS: &[(&str, &str)] = &[
     ("async_openai", "llm"),
     ("reqwest", "llm"),
     ("tiktoken_rs", "llm"),
+    ("tokenizers", "llm"),
+    ("candle_core", "llm"),
+    ("candle_nn", "llm"),
+    ("candle_transformers", "llm"),
+    ("rust_stemmers", "retrieval"),
+    ("pulp", "retrieval"),
 ];
 const NO_TOKIO: &[&[&str]] =
     &[&["domain"], &["context"], &["retrieval"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];
