@@ -105,6 +105,7 @@ pub mod context;
 pub mod domain;
 pub mod engine;
 pub mod export;
+pub mod guides;
 pub mod import;
 pub mod llm;
 pub mod retrieval;
