@@ -3,6 +3,7 @@
 //!
 //! A person's words for these are in the glossary of the crate's documentation.
 
+pub mod asks;
 pub mod blocked;
 pub mod branch;
 pub mod damage;
@@ -12,6 +13,7 @@ pub mod hash;
 pub mod ids;
 pub mod input;
 pub mod mark;
+pub mod memory;
 pub mod message;
 pub mod mode;
 pub mod model;
@@ -26,5 +28,6 @@ pub mod safe;
 pub mod state;
 pub mod tokens;
 pub mod trace;
+pub mod transition;
 pub mod tree;
 pub mod usage;

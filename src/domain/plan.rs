@@ -112,6 +112,8 @@ pub enum RowKind {
     Part,
     /// A look through older messages: what was looked for, and whether it was.
     Search,
+    /// A memory that a person confirmed.
+    Memory,
 }
 
 impl RowKind {
@@ -130,6 +132,7 @@ impl RowKind {
             Self::Message => "message",
             Self::Part => "part",
             Self::Search => "search",
+            Self::Memory => "memory",
         }
     }
 }

@@ -43,6 +43,13 @@ pub enum Reason {
         /// How many older messages were looked through.
         among: u32,
     },
+    /// In: a memory that a person confirmed.
+    Memory {
+        /// A short preference that goes whatever is asked.
+        standing: bool,
+    },
+    /// Suggested: the model named it to be pinned.
+    PinSuggested,
     /// Out: no room.
     Budget {
         /// Tokens that were free for it.
@@ -105,6 +112,9 @@ impl Reason {
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
+            Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
+            Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
+            Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
             Self::Budget { free } => format!("No room: {free} tokens were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
@@ -143,6 +153,8 @@ impl Reason {
             Self::GoOn => "go_on",
             Self::Retrieved { .. } => "retrieved",
             Self::Searched { .. } => "searched",
+            Self::Memory { .. } => "memory",
+            Self::PinSuggested => "pin_suggested",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
             Self::UserExcluded { .. } => "user_excluded",
