@@ -300,6 +300,7 @@ impl Core {
             withdrawn: false,
             version: session.next_state(),
             at: self.now(),
+            pins: Vec::new(),
         };
         let change = Change::State { branch: id, before, after: Some(version.version) };
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
@@ -328,7 +329,8 @@ impl Core {
         for node in answers {
             let words = self.content(node)?.words();
             if let Some(block) = crate::domain::state::find(&words, true) {
-                return self.edit_state(id, &block.text, "rebuilt the state from the newest answer that holds one");
+                let state = crate::domain::asks::read(&block.text).state;
+                return self.edit_state(id, &state, "rebuilt the state from the newest answer that holds one");
             }
         }
         Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))

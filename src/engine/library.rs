@@ -333,7 +333,8 @@ fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
         let block = crate::domain::state::find(&node.content.words(), node.head.end == End::Complete)?;
-        Some((node, block.text))
+        let state = crate::domain::asks::read(&block.text).state;
+        (!state.is_empty()).then_some((node, state))
     });
     let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
         text,
@@ -344,6 +345,7 @@ fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
         withdrawn: false,
         version,
         at: node.head.at,
+        pins: Vec::new(),
     };
     found.zip(first..).map(version).collect()
 }

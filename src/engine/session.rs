@@ -23,6 +23,8 @@ pub(super) struct Session {
     pub(super) states: Vec<StateVersion>,
     /// Which of `states` hang on a node.
     pub(super) state_at: HashMap<NodeId, Vec<usize>>,
+    /// Which of `states` suggest pins, oldest first.
+    pub(super) suggesting: Vec<usize>,
     pub(super) runs: Vec<RunCard>,
     pub(super) current: BranchId,
     /// Branches whose last answer should have had a state block and had none.
@@ -41,6 +43,7 @@ impl Session {
             branches: store.branches(id)?,
             states: Vec::new(),
             state_at: HashMap::new(),
+            suggesting: Vec::new(),
             runs: store.runs(id)?,
             current: BranchId(id.0),
             state_missing: HashSet::new(),
@@ -99,6 +102,9 @@ impl Session {
     pub(super) fn add_states(&mut self, versions: impl IntoIterator<Item = StateVersion>) {
         for version in versions {
             self.state_at.entry(version.node).or_default().push(self.states.len());
+            if !version.pins.is_empty() {
+                self.suggesting.push(self.states.len());
+            }
             self.states.push(version);
         }
     }

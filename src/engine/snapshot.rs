@@ -4,6 +4,7 @@
 use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
+use super::suggested::{self, Suggestion};
 use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
@@ -55,6 +56,8 @@ pub(super) struct Snapshot {
     pub(super) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(super) lane: String,
+    /// What the model suggested to pin.
+    pub(super) suggested: Vec<Suggestion>,
 }
 
 /// What is asked.
@@ -112,6 +115,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         head: tip.map(|tip| tree.head(tip).key),
         lane: tip.map(|tip| tree.head(tip).lane.clone()).unwrap_or_default(),
         search: question.search,
+        suggested: suggested::on(session, branch, &path),
         open_at,
         path: path.clone(),
         branch: branch.clone(),

@@ -3,7 +3,7 @@
 
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
-use super::{branches, counts, journal, nodes, plans, removal, retrieval, runs, sessions, traces};
+use super::{branches, counts, journal, memory, nodes, plans, removal, retrieval, runs, sessions, traces};
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
@@ -99,6 +99,9 @@ impl<'a> Apply<'a> {
             Write::PutPlan { id, body } => plans::put(self, *id, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
+            Write::PutMemory { memory, expect } => memory::put(self, memory, *expect),
+            Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),
+            Write::PutTransition { session, transition } => memory::put_transition(self, *session, transition),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
             Write::Setting { key, value } => counts::set(self, key, value.as_deref()),

@@ -93,6 +93,9 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     }
     sessions::touch(apply, row, i64::MIN, -messages)?;
     states(apply, row, &mut gone)?;
+    for text in super::memory::forget_messages(apply, session, &gone.names)? {
+        gone.hear(&text);
+    }
     traces(apply, row, &gone)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
@@ -295,6 +298,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
     forget_plans(apply, row)?;
+    super::memory::forget_session(apply, id, row)?;
     for table in ["retrieval_set", "plan_run", "tool_trace", "operation", "state_version", "branch", "node"] {
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
