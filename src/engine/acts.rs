@@ -60,6 +60,7 @@ impl Core {
                 expect: before.as_ref().map(|mark| mark.revision),
                 mark: after.clone(),
             });
+            writes.extend(self.accepted(&branch, after.as_ref()));
             changes.push(Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) });
         }
         if changes.is_empty() {
@@ -102,7 +103,7 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
-        let noted = matches!(target, Atom::Section { .. });
+        let noted = matches!(target, Atom::Section { .. }) && !self.is_memory(branch.id, &target);
         if noted && kind.excludes() {
             return Ok(None);
         }
@@ -153,6 +154,7 @@ impl Core {
     pub(super) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
         let session = self.session_of(branch.id)?;
         match item {
+            Item::Atom(atom) if self.is_memory(branch.id, atom) => Ok((*atom, None)),
             Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
@@ -231,7 +233,7 @@ impl Core {
     }
 
     /// Writes one change with its operation, then applies it.
-    fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
+    pub(super) fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
         let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
         if let Change::Head { before, .. } = change {

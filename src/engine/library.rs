@@ -170,6 +170,8 @@ impl Core {
         let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
         let session_id = session.card.id;
         let count = nodes.len();
+        let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
+        let memories = self.made_from(session_id, &keys)?;
         self.store.write(vec![Write::Tombstone { session: session_id, nodes }])?;
         let fresh = Session::load(&self.store, session_id)?;
         let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
@@ -182,7 +184,9 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(self.and_the_log(format!("{count} messages are removed for good; their place is kept."))))
+        Ok(Answer::Done(self.and_the_log(format!(
+            "{count} messages are removed for good; their place is kept.{memories}"
+        ))))
     }
 
     /// Says where removed text is not quite gone yet.

@@ -86,6 +86,7 @@ impl Core {
             Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::State { .. } => true,
+            Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
         };
         if stands {
             return Ok(());
@@ -122,6 +123,7 @@ impl Core {
                 let session = self.session().map(|session| session.card.id);
                 session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
             }
+            Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
             Change::State { branch, before, after } => {
                 let Ok(session) = self.session_of(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
@@ -145,7 +147,7 @@ impl Core {
         | Change::Overrides { branch: id, .. }
         | Change::State { branch: id, .. }) = change
         else {
-            return self.apply_title(change);
+            return self.apply_beyond(change);
         };
         let id = *id;
         match change {
@@ -163,7 +165,7 @@ impl Core {
             Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
-            Change::Title { .. } => {}
+            Change::Title { .. } | Change::Memory { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
@@ -210,7 +212,10 @@ impl Core {
         }
     }
 
-    fn apply_title(&mut self, change: &Change) {
+    fn apply_beyond(&mut self, change: &Change) {
+        if matches!(change, Change::Memory { .. }) {
+            return self.memories_moved();
+        }
         let Change::Title { after, .. } = change else { return };
         let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
@@ -243,6 +248,7 @@ fn inverse(change: &Change) -> Change {
         Change::Overrides { branch, before, after } => Change::Overrides { branch, before: after, after: before },
         Change::Title { before, after } => Change::Title { before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
+        Change::Memory { before, after } => Change::Memory { before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }
 }

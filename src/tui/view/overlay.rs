@@ -75,6 +75,7 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
         (Action::Exclude, "leave out"),
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
+        (Action::Dismiss, "dismiss"),
         (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
@@ -161,7 +162,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
                 paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
             }
-            Entry::Suggested(count) => border(look, &format!("suggested {count}"), place, buf),
+            Entry::Suggested(count) => border(look, &format!("suggested pins {count}"), place, buf),
             Entry::Excluded(count, tokens) => {
                 border(look, &format!("excluded {count}, {} tokens", text::number(tokens)), place, buf);
             }

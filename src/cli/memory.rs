@@ -1,0 +1,104 @@
+//! `memory`: what is remembered, listed, searched, written, confirmed, edited, dismissed, deleted.
+//! Not for: choosing what goes with a call (the engine's).
+
+use super::Run;
+use super::args::{MemoryCommand, Within};
+use super::client::unexpected;
+use super::output::{column, time};
+use super::stop::Stop;
+use crate::domain::memory::{Memory, MemoryKind, Scope};
+use crate::engine::api::{Answer, MemoryAct, MemoryScope, Request};
+use serde_json::{Value, json};
+
+/// `memory`.
+pub(super) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
+    match command {
+        MemoryCommand::List { within } => list(run, None, *within),
+        MemoryCommand::Search { words, within } => list(run, Some(words.join(" ")), *within),
+        MemoryCommand::Add { kind, text, within } => add(run, *kind, text, *within),
+        MemoryCommand::Edit { id, text, within } => {
+            let text = run.io.text(text)?;
+            if text.is_none() && scope(*within).is_none() {
+                return Err(Stop::Usage("Say the new words, or --all or --session.".into()));
+            }
+            act(run, id, MemoryAct::Edit(text, scope(*within)))
+        }
+        MemoryCommand::Confirm { id, within } => act(run, id, MemoryAct::Confirm(scope(*within))),
+        MemoryCommand::Dismiss { id } => act(run, id, MemoryAct::Dismiss),
+        MemoryCommand::Delete { id } => act(run, id, MemoryAct::Delete),
+    }
+}
+
+fn scope(within: Within) -> Option<MemoryScope> {
+    match (within.all, within.this) {
+        (true, _) => Some(MemoryScope::All),
+        (false, true) => Some(MemoryScope::Session),
+        (false, false) => None,
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
+    let session = run.global.session.clone();
+    let found = match run.client.call(Request::Memories { session, words, scope: scope(within) }, &mut run.io)? {
+        Answer::Memories(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
+    }
+    for memory in &found {
+        run.io.say(&line(memory));
+    }
+    Ok(())
+}
+
+fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within) -> Result<(), Stop> {
+    let text = run.io.text(words)?.unwrap_or_default();
+    run.open(true)?;
+    let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
+    let request = Request::Remember { kind, text, scope: scope(within).unwrap_or(usual) };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Memories(made) => {
+            let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
+            run.io.either(&made.first().map(shape), &id)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
+    run.open(false)?;
+    run.done(Request::Memory { id: id.to_owned(), act }, "Done.")
+}
+
+/// The end of an id, which tells memories apart.
+fn short(memory: &Memory) -> String {
+    let id = memory.id.0.simple().to_string();
+    id[id.len().saturating_sub(8)..].to_owned()
+}
+
+fn place(memory: &Memory) -> &'static str {
+    if memory.scope == Scope::All { "all" } else { "session" }
+}
+
+fn line(memory: &Memory) -> String {
+    let (status, kind) = (column(memory.status.name(), 9), column(memory.kind.name(), 10));
+    let when = time(memory.updated_at);
+    format!("{}  {status}  {kind}  {}  {when}  {}", short(memory), column(place(memory), 7), memory.text)
+}
+
+fn shape(memory: &Memory) -> Value {
+    json!({
+        "id": memory.id,
+        "short": short(memory),
+        "kind": memory.kind.name(),
+        "text": memory.text,
+        "scope": place(memory),
+        "lane": memory.lane,
+        "status": memory.status.name(),
+        "source": { "session": memory.source.session, "message": memory.source.node, "by": memory.source.by },
+        "version": memory.version,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+    })
+}
