@@ -19,7 +19,7 @@ pub(super) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
         MemoryCommand::Edit { id, text, within } => {
             let text = run.io.text(text)?;
             if text.is_none() && scope(*within).is_none() {
-                return Err(Stop::Usage("Say the new words, or --all or --session.".into()));
+                return Err(Stop::Usage("Say the new words, or --all or --here.".into()));
             }
             act(run, id, MemoryAct::Edit(text, scope(*within)))
         }
@@ -30,7 +30,7 @@ pub(super) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
 }
 
 fn scope(within: Within) -> Option<MemoryScope> {
-    match (within.all, within.this) {
+    match (within.all, within.here) {
         (true, _) => Some(MemoryScope::All),
         (false, true) => Some(MemoryScope::Session),
         (false, false) => None,
