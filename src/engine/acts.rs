@@ -233,7 +233,13 @@ impl Core {
     }
 
     /// Writes one change with its operation, then applies it.
-    pub(super) fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
+    pub(super) fn record(
+        &mut self,
+        branch: &Branch,
+        what: &str,
+        write: Write,
+        change: &Change,
+    ) -> Result<Answer, Failure> {
         let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
         if let Change::Head { before, .. } = change {

@@ -57,9 +57,7 @@ impl Core {
             Request::Import { reading } => self.import(reading),
             Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
             Request::Bodies { nodes } => queries::bodies(self, &nodes),
-            Request::Memories { session, words, scope } => {
-                self.memories(session.as_deref(), words.as_deref(), scope)
-            }
+            Request::Memories { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
             Request::Remember { kind, text, scope } => self.remember(kind, &text, scope),
             Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),

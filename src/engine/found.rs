@@ -310,8 +310,7 @@ fn fit(input: &mut PlanInput, snapshot: &Snapshot, out: &[Range<usize>]) {
         Ok(plan) => taken(snapshot, input, &plan) != out,
         Err(_) => true,
     };
-    let cards =
-        input.blocks.iter().any(|block| block.section == Section::Retrieved && block.kind != RowKind::Memory);
+    let cards = input.blocks.iter().any(|block| block.section == Section::Retrieved && block.kind != RowKind::Memory);
     if grew && cards {
         input.reserve = kept;
     }

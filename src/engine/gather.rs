@@ -80,7 +80,16 @@ pub(super) struct Gatherer {
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
         let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
-        Self { store, counter, prompts, finder, memories, memory: HashMap::new(), contents: HashMap::new(), content_bytes: 0 }
+        Self {
+            store,
+            counter,
+            prompts,
+            finder,
+            memories,
+            memory: HashMap::new(),
+            contents: HashMap::new(),
+            content_bytes: 0,
+        }
     }
 
     /// Forgets everything that was remembered of messages (some were removed).

@@ -184,9 +184,9 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(self.and_the_log(format!(
-            "{count} messages are removed for good; their place is kept.{memories}"
-        ))))
+        Ok(Answer::Done(
+            self.and_the_log(format!("{count} messages are removed for good; their place is kept.{memories}")),
+        ))
     }
 
     /// Says where removed text is not quite gone yet.

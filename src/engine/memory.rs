@@ -57,8 +57,12 @@ impl Core {
         let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalised(&known.text) == plain);
         if let Some(twin) = twin {
             let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that one." };
-            return Err(Failure::user(format!("That is known already ({}), and it is {}.", short(twin.id), twin.status.name()))
-                .todo(done.trim()));
+            return Err(Failure::user(format!(
+                "That is known already ({}), and it is {}.",
+                short(twin.id),
+                twin.status.name()
+            ))
+            .todo(done.trim()));
         }
         let branch = self.session()?.branch(branch)?;
         let tip = self.session()?.head(branch).map(|slot| self.session().map(|s| s.tree.head(slot))).transpose()?;
@@ -198,13 +202,18 @@ impl Core {
         let all = self.store.memories(Some(session))?;
         let fits = |memory: &&Memory| {
             let id = memory.id.to_string();
-            id == wanted || (wanted.len() >= SHORTEST && (id.starts_with(&wanted) || short(memory.id).starts_with(&wanted)))
+            id == wanted
+                || (wanted.len() >= SHORTEST && (id.starts_with(&wanted) || short(memory.id).starts_with(&wanted)))
         };
         let found: Vec<&Memory> = all.iter().filter(fits).collect();
         match found.as_slice() {
             [one] => Ok((*one).clone()),
-            [] => Err(Failure::user(format!("There is no memory {named:?} here.")).todo("pleach memory list shows them.")),
-            more => Err(Failure::user(format!("{named:?} names {} memories.", more.len())).todo("Type more of the id.")),
+            [] => {
+                Err(Failure::user(format!("There is no memory {named:?} here.")).todo("pleach memory list shows them."))
+            }
+            more => {
+                Err(Failure::user(format!("{named:?} names {} memories.", more.len())).todo("Type more of the id."))
+            }
         }
     }
 
@@ -221,7 +230,9 @@ impl Core {
         let (target, _) = self.target(&branch, item)?;
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
-            return Err(Failure::user("That is no suggested pin.").todo("Suggested pins stand under their own heading."));
+            return Err(
+                Failure::user("That is no suggested pin.").todo("Suggested pins stand under their own heading.")
+            );
         }
         overrides.dismissed.push(target);
         let change = Change::Overrides {
@@ -245,7 +256,8 @@ impl Core {
     }
 
     fn pin_step(&self, branch: &crate::domain::branch::Branch, target: Atom, to: Standing, reason: &str) -> Write {
-        let turn = self.session_of(branch.id).ok().and_then(|session| session.head(branch).map(|s| session.tree.head(s).key));
+        let turn =
+            self.session_of(branch.id).ok().and_then(|session| session.head(branch).map(|s| session.tree.head(s).key));
         Write::PutTransition {
             session: branch.session,
             transition: Box::new(Transition {
@@ -276,15 +288,13 @@ impl Core {
                 && memory.source.session == Some(session)
                 && memory.source.node.is_some_and(|key| keys.contains(&key))
         });
-        let listed: Vec<String> =
-            all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
+        let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
         Ok(match listed.len() {
             0 => String::new(),
             1 => format!(" 1 memory came from it and stays: {}.", listed[0]),
             n => format!(" {n} memories came from it and stay: {}.", listed.join("; ")),
         })
     }
-
 }
 
 /// The write that turns one state of a memory into another, given what is there now.

@@ -107,8 +107,7 @@ pub(super) fn ranked(known: &[Known], text: &str) -> Vec<(u32, usize)> {
     let asked = mass(&wanted);
     let mut found: Vec<(u32, usize)> = Vec::new();
     for (at, one) in known.iter().enumerate() {
-        let shared: f64 =
-            one.terms.iter().filter(|term| wanted.binary_search(term).is_ok()).map(weight).sum();
+        let shared: f64 = one.terms.iter().filter(|term| wanted.binary_search(term).is_ok()).map(weight).sum();
         let whole = mass(&one.terms).min(asked);
         if shared > 0.0 && whole > 0.0 {
             found.push((hundredths(shared / whole), at));
@@ -151,9 +150,8 @@ pub(super) fn add(
     let counter = gatherer.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
-    let lane = |memory: &Memory| {
-        memory.scope == Scope::All || !snapshot.rules.policy.one_lane || memory.lane == snapshot.lane
-    };
+    let lane =
+        |memory: &Memory| memory.scope == Scope::All || !snapshot.rules.policy.one_lane || memory.lane == snapshot.lane;
     let mut own: Vec<Choice<'_>> = Vec::new();
     let mut free: Vec<bool> = Vec::with_capacity(known.len());
     for Known { memory, .. } in known.iter() {
@@ -283,7 +281,9 @@ fn chosen<'a>(known: &'a [Known], free: &[bool], asked: &str) -> Vec<Choice<'a>>
         score,
     };
     let always = standing.into_iter().map(|at| choice(at, Reason::Memory { standing: true }, None));
-    always.chain(fits.into_iter().map(|(score, at)| choice(at, Reason::Memory { standing: false }, Some(score)))).collect()
+    always
+        .chain(fits.into_iter().map(|(score, at)| choice(at, Reason::Memory { standing: false }, Some(score))))
+        .collect()
 }
 
 /// A memory as it is sent.

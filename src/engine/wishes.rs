@@ -124,7 +124,9 @@ impl Core {
         }
         if long > 0 {
             let most = memory::LONGEST;
-            wishes.said.push(format!("The model suggested {} longer than {most} characters; passed over.", counted(long)));
+            wishes
+                .said
+                .push(format!("The model suggested {} longer than {most} characters; passed over.", counted(long)));
         }
         Ok(())
     }
@@ -167,8 +169,7 @@ impl Core {
             return Ok(turn.map(|turn| head(turn.nodes.start).key));
         }
         if let Some(id) = chip(name) {
-            let fits =
-                |head: &NodeHead| head.id.to_string().starts_with(&id) || head.key.to_string().starts_with(&id);
+            let fits = |head: &NodeHead| head.id.to_string().starts_with(&id) || head.key.to_string().starts_with(&id);
             let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
             return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
         }

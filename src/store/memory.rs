@@ -89,11 +89,7 @@ fn tick(apply: &Apply<'_>) -> Result<(), StoreError> {
 }
 
 /// A step.
-pub(super) fn put_transition(
-    apply: &Apply<'_>,
-    session: SessionId,
-    transition: &Transition,
-) -> Result<(), StoreError> {
+pub(super) fn put_transition(apply: &Apply<'_>, session: SessionId, transition: &Transition) -> Result<(), StoreError> {
     let row = apply.session(session)?;
     apply.run("INSERT INTO transition (session, body) VALUES (?1, ?2)", &[&row, &Json(transition)])?;
     Ok(())
@@ -149,8 +145,7 @@ pub(super) fn forget_session(apply: &Apply<'_>, id: SessionId, row: i64) -> Resu
 fn made_in(apply: &Apply<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
     let mut query =
         apply.conn.prepare_cached("SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n")?;
-    let rows =
-        query.query_map([session.to_string()], |row| Ok((row.get(0)?, row.get::<_, Json<Memory>>(1)?.0)))?;
+    let rows = query.query_map([session.to_string()], |row| Ok((row.get(0)?, row.get::<_, Json<Memory>>(1)?.0)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

@@ -18,11 +18,7 @@ fn memory(scene: &Scene, text: &str, scope: Scope, status: MemoryStatus) -> Memo
         text: text.into(),
         scope,
         lane: String::new(),
-        source: Origin {
-            session: Some(scene.session),
-            node: Some(scene.nodes[1].head.key),
-            by: Actor::Model,
-        },
+        source: Origin { session: Some(scene.session), node: Some(scene.nodes[1].head.key), by: Actor::Model },
         status,
         version: 1,
         created_at: 5,

@@ -97,7 +97,8 @@ pub(super) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
     match (run, selected) {
         (Action::New, _) => {
-            let (title, purpose) = ("Remember (fact:, preference:, outcome: or event: first)".to_owned(), Purpose::Remember);
+            let (title, purpose) =
+                ("Remember (fact:, preference:, outcome: or event: first)".to_owned(), Purpose::Remember);
             model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
         }
         (Action::Rename, Some((text, Choice::Memory(id)))) => {
@@ -117,7 +118,9 @@ pub(super) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let selected = match model.layers.last() {
-        Some(Layer::Overlay(overlay)) => overlay.selected().map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested)),
+        Some(Layer::Overlay(overlay)) => {
+            overlay.selected().map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested))
+        }
         _ => None,
     };
     match selected {
