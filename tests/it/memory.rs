@@ -288,11 +288,13 @@ proptest! {
         let branch = client.session();
         client.say(branch, "hello");
         let kind = MemoryKind::Event;
-        prop_assert!(client.ask(Request::Remember { kind, text: said.clone(), scope: MemoryScope::All }).is_err());
+        let refused = client.ask(Request::Remember { kind, text: said.clone(), scope: MemoryScope::All });
+        prop_assert!(refused.is_err());
         let all = listed(&mut client);
         prop_assert_eq!(all.len(), 1);
         let edit = MemoryAct::Edit(Some(said.clone()), None);
-        prop_assert!(client.ask(Request::Memory { id: all[0].id.to_string(), act: edit }).is_err());
+        let refused = client.ask(Request::Memory { id: all[0].id.to_string(), act: edit });
+        prop_assert!(refused.is_err());
         let session = client.open().card.id;
         let stored = bench.store().memories(Some(session)).unwrap();
         prop_assert!(stored.iter().all(|memory| secrets::count(&memory.text) == 0));
