@@ -1,8 +1,8 @@
 //! The command line as types. The help texts are the documentation of every command.
 //! Not for: doing what the commands say (their own files).
 
+use super::memory::MemoryCommand;
 use crate::config::settings::CallOverrides;
-use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
 use crate::domain::policy::Layout;
@@ -313,77 +313,6 @@ pub enum MessageCommand {
     },
 }
 
-/// Where memories hold.
-#[derive(ClapArgs, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Within {
-    /// In all sessions.
-    #[arg(long)]
-    pub all: bool,
-    /// In this session.
-    #[arg(long, conflicts_with = "all")]
-    pub here: bool,
-}
-
-/// `memory`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum MemoryCommand {
-    /// The memories that hold in the session, oldest first.
-    List {
-        /// Only those that hold there.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Keep something, confirmed from the start. A preference holds in all sessions, anything else in this one, unless said.
-    Add {
-        /// fact, preference, outcome or event.
-        #[arg(value_parser = memory_kind)]
-        kind: MemoryKind,
-        /// What is to be known, at most 300 characters; `-` reads standard input.
-        #[arg(required = true)]
-        text: Vec<String>,
-        /// Where it holds.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Say it in other words, or let it hold elsewhere.
-    Edit {
-        /// Which: its id, or the short one that the list shows.
-        id: String,
-        /// The new words; `-` reads standard input.
-        text: Vec<String>,
-        /// Where it holds.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Say that it is right; only then is it ever sent.
-    Confirm {
-        /// Which.
-        id: String,
-        /// Where it holds; as it was suggested when nothing is said.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Turn it down: it is kept only so that it is not suggested again.
-    Dismiss {
-        /// Which.
-        id: String,
-    },
-    /// Delete it.
-    Delete {
-        /// Which.
-        id: String,
-    },
-    /// Those that fit some words, best first.
-    Search {
-        /// The words.
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// Only those that hold there.
-        #[command(flatten)]
-        within: Within,
-    },
-}
-
 /// `state`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum StateCommand {
@@ -519,10 +448,6 @@ fn mode(text: &str) -> Result<Mode, String> {
     Mode::from_name(text).ok_or_else(|| "must be off, light or heavy".into())
 }
 
-fn memory_kind(text: &str) -> Result<MemoryKind, String> {
-    MemoryKind::from_name(text).ok_or_else(|| "must be fact, preference, outcome or event".into())
-}
-
 fn layout(text: &str) -> Result<Layout, String> {
     Layout::from_name(text).ok_or_else(|| "must be classic or cache_friendly".into())
 }
@@ -568,6 +493,15 @@ mod tests {
         "message list --all --json",
         "message show M",
         "message remove M --yes",
+        "memory list --json",
+        "memory list --here",
+        "memory add fact a b --all",
+        "memory edit M words",
+        "memory edit M --all",
+        "memory confirm M",
+        "memory dismiss M",
+        "memory delete M",
+        "memory search a b --all",
         "pin I",
         "pin I J --turns 3",
         "pin --note x",
@@ -635,6 +569,8 @@ mod tests {
             "context window -1",
             "pin",
             "exclude",
+            "memory add rumour x",
+            "memory list --all --here",
             "session delete",
             "import",
             "frobnicate",

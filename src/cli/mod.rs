@@ -7,7 +7,7 @@ mod client;
 mod editor;
 mod files;
 mod interrupt;
-mod memory;
+pub mod memory;
 mod messages;
 pub mod output;
 mod pick;

@@ -78,8 +78,8 @@ fn names(list: &str) -> Vec<String> {
     for c in list.chars() {
         match c {
             '"' | '“' | '”' | '„' | '«' | '»' | '`' => {
-                quoted =
-                    if matches!(c, '“' | '„' | '«') { true } else { c == '"' && !quoted || c == '`' && !quoted };
+                let opens = matches!(c, '“' | '„' | '«');
+                quoted = opens || (matches!(c, '"' | '`') && !quoted);
             }
             ',' | ';' if !quoted => found.push(std::mem::take(&mut one)),
             c => one.push(c),

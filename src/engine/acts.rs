@@ -60,8 +60,9 @@ impl Core {
                 expect: before.as_ref().map(|mark| mark.revision),
                 mark: after.clone(),
             });
-            writes.extend(self.accepted(&branch, after.as_ref()));
-            changes.push(Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) });
+            let change = Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) };
+            writes.extend(self.mark_step(&change));
+            changes.push(change);
         }
         if changes.is_empty() {
             return Ok(Answer::Done("Nothing is selected.".into()));
@@ -233,13 +234,7 @@ impl Core {
     }
 
     /// Writes one change with its operation, then applies it.
-    pub(super) fn record(
-        &mut self,
-        branch: &Branch,
-        what: &str,
-        write: Write,
-        change: &Change,
-    ) -> Result<Answer, Failure> {
+    fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
         let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
         if let Change::Head { before, .. } = change {

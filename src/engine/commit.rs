@@ -198,7 +198,9 @@ impl Core {
         let tip = self.landed(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         self.settle(branch, live, state, end);
-        said.into_iter().for_each(|words| self.say(Event::Notice(words)));
+        for words in said {
+            self.say(Event::Notice(words));
+        }
         Ok(())
     }
 

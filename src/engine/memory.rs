@@ -5,6 +5,7 @@ use super::api::{Answer, Item, MemoryAct, MemoryScope};
 use super::core::Core;
 use super::remembered::{known, ranked};
 use super::wishes::{born, standing};
+use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, SessionId};
@@ -105,7 +106,7 @@ impl Core {
                 "dismissed a memory"
             }
             MemoryAct::Delete => {
-                let step = self.step(&before, Standing::None, "deleted by the person");
+                let step = self.step(session, &before, Standing::None, "deleted by the person");
                 return self.change_memory(Some(before), None, "deleted a memory", vec![step]);
             }
         };
@@ -113,12 +114,11 @@ impl Core {
             return Ok(Answer::Done("It is so already.".into()));
         }
         let moved = after.status != before.status;
-        let step = moved.then(|| self.step(&before, standing(after.status), "decided by the person"));
+        let step = moved.then(|| self.step(session, &before, standing(after.status), "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
     }
 
-    fn step(&self, memory: &Memory, to: Standing, reason: &str) -> Write {
-        let session = self.session().map(|session| session.card.id).unwrap_or(SessionId(Uuid::nil()));
+    fn step(&self, session: SessionId, memory: &Memory, to: Standing, reason: &str) -> Write {
         Write::PutTransition {
             session,
             transition: Box::new(Transition {
@@ -240,10 +240,27 @@ impl Core {
             before: Box::new(branch.overrides.clone()),
             after: Box::new(overrides.clone()),
         };
-        let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
-        let done = self.record(&branch, "dismissed a suggested pin", write, &change)?;
-        self.store.write(vec![self.pin_step(&branch, target, Standing::Dismissed, "turned down by the person")])?;
-        Ok(done)
+        let mut writes = vec![Write::SetOverrides { branch: id, overrides: Box::new(overrides) }];
+        writes.extend(self.dismissal_steps(&change));
+        let what = "dismissed a suggested pin";
+        writes.push(self.operation(branch.session, what.to_owned(), vec![change.clone()]));
+        self.store.write(writes)?;
+        self.apply(&change, true);
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+    }
+
+    /// The steps of suggested pins in a change of what is dismissed.
+    pub(super) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
+        let Change::Overrides { branch, before, after } = change else { return Vec::new() };
+        let Ok(branch) = self.branch(*branch) else { return Vec::new() };
+        let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
+            here.iter().filter(|atom| !there.contains(atom)).copied().collect()
+        };
+        let back = (Standing::Dismissed, Standing::Suggested);
+        let down = (Standing::Suggested, Standing::Dismissed);
+        let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
+        let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
+        gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
     }
 
     /// Whether the model suggested on this branch to pin it.
@@ -255,17 +272,17 @@ impl Core {
         self.session_of(id).is_ok_and(on)
     }
 
-    fn pin_step(&self, branch: &crate::domain::branch::Branch, target: Atom, to: Standing, reason: &str) -> Write {
-        let turn =
-            self.session_of(branch.id).ok().and_then(|session| session.head(branch).map(|s| session.tree.head(s).key));
+    fn pin_step(&self, branch: &Branch, target: Atom, (from, to): (Standing, Standing)) -> Write {
+        let session = self.session_of(branch.id).ok();
+        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
         Write::PutTransition {
             session: branch.session,
             transition: Box::new(Transition {
                 item: Subject::Item(target),
-                from: Standing::Suggested,
+                from,
                 to,
-                reason: reason.into(),
-                turn,
+                reason: "decided by the person".into(),
+                turn: tip,
                 branch: Some(branch.id),
                 by: Actor::User,
                 at: self.now(),
@@ -273,11 +290,19 @@ impl Core {
         }
     }
 
-    /// The step of a suggested pin that a mark accepts, where it is one.
-    pub(super) fn accepted(&self, branch: &crate::domain::branch::Branch, mark: Option<&Mark>) -> Option<Write> {
-        let mark = mark.filter(|mark| mark.kind.pins() && self.suggests(branch.id, &mark.target))?;
-        let to = if matches!(mark.kind, MarkKind::Sticky) { Standing::Sticky } else { Standing::Leased };
-        Some(self.pin_step(branch, mark.target, to, "accepted by the person"))
+    /// The step of a suggested pin in a change of its mark: accepted, or taken off again.
+    pub(super) fn mark_step(&self, change: &Change) -> Option<Write> {
+        let Change::Mark { branch, target, before, after } = change else { return None };
+        let branch = self.branch(*branch).ok().filter(|branch| self.suggests(branch.id, target))?;
+        let stands = |mark: Option<&Mark>| match mark.map(|mark| mark.kind) {
+            None => Standing::Suggested,
+            Some(MarkKind::Sticky) => Standing::Sticky,
+            Some(MarkKind::Leased { .. }) => Standing::Leased,
+            Some(MarkKind::IncludeOnce) => Standing::Ephemeral,
+            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => Standing::None,
+        };
+        let step = (stands(before.as_deref()), stands(after.as_deref()));
+        (step.0 != step.1).then(|| self.pin_step(&branch, *target, step))
     }
 
     /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.

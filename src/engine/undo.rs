@@ -38,6 +38,8 @@ impl Core {
         }
         let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
+        writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
+        writes.extend(changes.iter().filter_map(|change| self.mark_step(change)));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.branch(*branch)?.anchor;

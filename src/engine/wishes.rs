@@ -91,18 +91,18 @@ impl Core {
 
     fn memories_of(
         &self,
-        wished: &[(MemoryKind, String)],
+        asked: &[(MemoryKind, String)],
         session: SessionId,
         head: &NodeHead,
         wishes: &mut Wishes,
     ) -> Result<(), Failure> {
-        if wished.is_empty() {
+        if asked.is_empty() {
             return Ok(());
         }
         let known = self.store.memories(Some(session))?;
         let mut known: HashSet<String> = known.iter().map(|memory| memory::normalised(&memory.text)).collect();
         let (mut made, mut secret, mut long) = (0, 0, 0);
-        for (kind, text) in wished {
+        for (kind, text) in asked {
             if secrets::count(text) > 0 {
                 secret += 1;
             } else if text.chars().count() > memory::LONGEST {

@@ -238,8 +238,15 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     let steps = bench.store().transitions(session).unwrap();
     let told: Vec<(Standing, Standing)> = steps.iter().map(|step| (step.from, step.to)).collect();
     let (none, suggested) = (Standing::None, Standing::Suggested);
-    let wanted =
-        [(none, suggested), (suggested, Standing::Dismissed), (none, suggested), (suggested, Standing::Sticky)];
+    let dismissed = Standing::Dismissed;
+    let wanted = [
+        (none, suggested),
+        (suggested, dismissed),
+        (dismissed, suggested),
+        (suggested, dismissed),
+        (none, suggested),
+        (suggested, Standing::Sticky),
+    ];
     assert_eq!(told, wanted);
     assert!(steps.iter().all(|step| matches!(step.item, Subject::Item(_)) && step.turn.is_some()));
 }
