@@ -216,8 +216,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     let state = plan.rows.iter().find(|row| row.kind == RowKind::State).unwrap();
     let Answer::Text(sent) = client.must(Request::RowText { branch, atom: state.atom }) else { panic!() };
     assert!(sent.contains("Goal") && !sent.contains("Suggest"), "{sent}");
-    let items = vec![Item::Atom(waiting[0])];
-    client.must(Request::Dismiss { branch, item: items[0].clone() });
+    client.must(Request::Dismiss { branch, item: Item::Atom(waiting[0]) });
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
     client.must(Request::Undo);
     assert_eq!(suggested(&client.whole_plan(branch, &message("next"))), waiting);
