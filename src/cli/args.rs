@@ -1,6 +1,7 @@
 //! The command line as types. The help texts are the documentation of every command.
 //! Not for: doing what the commands say (their own files).
 
+use super::memory::MemoryCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -138,6 +139,9 @@ pub enum Command {
     /// Messages.
     #[command(subcommand)]
     Message(MessageCommand),
+    /// What is remembered beyond single messages: suggested by the model, confirmed by you, sent where it fits.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Pin items: they stay in every call until taken off.
     Pin {
         /// Which turns.
@@ -546,6 +550,15 @@ mod tests {
         "message list --all --json",
         "message show M",
         "message remove M --yes",
+        "memory list --json",
+        "memory list --here",
+        "memory add fact a b --all",
+        "memory edit M words",
+        "memory edit M --all",
+        "memory confirm M",
+        "memory dismiss M",
+        "memory delete M",
+        "memory search a b --all",
         "pin I",
         "pin I J --turns 3",
         "pin --note x",
@@ -624,6 +637,8 @@ mod tests {
             "context window -1",
             "pin",
             "exclude",
+            "memory add rumour x",
+            "memory list --all --here",
             "session delete",
             "import",
             "frobnicate",

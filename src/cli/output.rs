@@ -183,6 +183,7 @@ pub fn in_commands(text: &str) -> String {
     let keys = [
         ("u undoes it", "`pleach undo` takes it back"),
         ("R asks anew, c goes on", "`pleach regenerate` asks anew"),
+        ("/memories shows them", "`pleach memory list` shows them"),
         ("your draft is kept", "nothing was added to the conversation"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))

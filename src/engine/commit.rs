@@ -16,7 +16,6 @@ use crate::domain::op::{Change, Operation};
 use crate::domain::policy::StateBlock;
 use crate::domain::provider::CallEnd;
 use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::state;
 use crate::domain::usage::UsageReport;
 use crate::store::types::{StoreError, Write};
 
@@ -163,7 +162,8 @@ impl Core {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
             let head = core.grow(branch, live, Role::Assistant, content, end)?;
-            let state = core.new_state(branch, &head, content, end)?;
+            let wishes = core.wishes(branch, live, &head, content, end)?;
+            let state = wishes.state.clone();
             let card = RunCard { answer: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
@@ -171,6 +171,7 @@ impl Core {
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
+            writes.extend(wishes.writes);
             let counts = end == End::Complete && !bare;
             let marks = if counts { core.marks_after(branch, live)? } else { Vec::new() };
             writes.extend(marks.iter().map(|(old, new)| Write::PutMark {
@@ -180,9 +181,9 @@ impl Core {
                 mark: new.clone(),
             }));
             writes.extend(core.head_operation(branch, live, head.id, &marks));
-            Ok(((head, state, marks, card), writes))
+            Ok(((head, state, marks, card, wishes.said), writes))
         })?;
-        let (head, state, marks, card) = answered;
+        let (head, state, marks, card, said) = answered;
         live.undoable = live.moves;
         live.card = card;
         if let Ok(session) = self.session_mut(branch) {
@@ -197,6 +198,9 @@ impl Core {
         let tip = self.landed(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         self.settle(branch, live, state, end);
+        for words in said {
+            self.say(Event::Notice(words));
+        }
         Ok(())
     }
 
@@ -236,27 +240,6 @@ impl Core {
                 "The server read {read} tokens of about {sent} that were sent: it cut the prompt. Set the model's real context window in the profile."
             )));
         }
-    }
-
-    fn new_state(
-        &self,
-        branch: BranchId,
-        head: &NodeHead,
-        content: &Content,
-        end: End,
-    ) -> Result<Option<StateVersion>, Failure> {
-        let block = state::find(&content.words(), end == End::Complete);
-        let version = self.session_of(branch)?.next_state();
-        Ok(block.map(|block| StateVersion {
-            text: block.text,
-            node: head.id,
-            key: head.key,
-            edited: false,
-            branch: None,
-            withdrawn: false,
-            version,
-            at: head.at,
-        }))
     }
 
     /// Leases that were sent lose a turn, once a user message; once-marks that counted in a call are used up.

@@ -64,6 +64,8 @@ pub(super) struct Core {
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
     pub(super) data_version: i64,
+    /// The memories' clock when it was last looked at (see the store).
+    pub(super) memory_clock: Option<String>,
 }
 
 impl Core {
@@ -89,6 +91,7 @@ impl Core {
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,
+            memory_clock: None,
         }
     }
 
@@ -102,6 +105,7 @@ impl Core {
             self.recovered.push(failure.to_string());
         }
         self.data_version = self.store.data_version().unwrap_or_default();
+        self.memory_clock = self.store.memory_clock().unwrap_or_default();
         while let Ok(message) = inbox.recv() {
             #[cfg(debug_assertions)]
             rehearse(&message);

@@ -60,6 +60,9 @@ impl Core {
             Request::Import { reading } => self.import(reading),
             Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
             Request::Bodies { nodes } => queries::bodies(self, &nodes),
+            Request::Memories { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
+            Request::Remember { kind, text, scope } => self.remember(kind, &text, scope),
+            Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),
             Request::Redo => self.redo(),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
@@ -88,6 +91,7 @@ impl Core {
             Request::RebuildState { branch } => self.rebuild_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
             Request::Condense { branch, act } => self.condense(branch, act),
+            Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),
         }

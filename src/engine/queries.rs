@@ -37,6 +37,9 @@ impl Core {
         if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
         }
+        if row.kind == RowKind::Memory {
+            return Ok(Answer::Text(row.title.clone()));
+        }
         let mut out = String::new();
         for (role, text) in self.item_texts(row, &drawn.solved.bag, row.included())? {
             if !out.is_empty() {

@@ -4,6 +4,7 @@
 use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
+use super::suggested::{self, Suggestion};
 use super::summaries::{self, Ground, Summaries};
 use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
@@ -58,6 +59,8 @@ pub(super) struct Snapshot {
     pub(super) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(super) lane: String,
+    /// What the model suggested to pin.
+    pub(super) suggested: Vec<Suggestion>,
 }
 
 /// What is asked.
@@ -122,6 +125,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
+        suggested: suggested::on(session, branch, &path),
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),

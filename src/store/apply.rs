@@ -3,7 +3,9 @@
 
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
-use super::{branches, capsules, counts, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces};
+use super::{
+    branches, capsules, counts, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves, traces,
+};
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
@@ -103,6 +105,9 @@ impl<'a> Apply<'a> {
             Write::PutShelf { .. } => shelves::put(self, write),
             Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
+            Write::PutMemory { memory, expect } => memory::put(self, memory, *expect),
+            Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),
+            Write::PutTransition { session, transition } => memory::put_transition(self, *session, transition),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
             Write::Setting { key, value } => counts::set(self, key, value.as_deref()),

@@ -15,6 +15,7 @@ mod content;
 mod counts;
 pub mod damage;
 mod journal;
+mod memory;
 mod nodes;
 mod open;
 mod owners;

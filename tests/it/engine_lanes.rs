@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::branch::Overrides;
 use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::plan::{Reason, Warning, RowKind};
+use pleach::domain::plan::{Reason, RowKind, Warning};
 use pleach::domain::policy::{PolicySpec, Section};
 use pleach::domain::tuning::{Adaptive, Choose, Levels};
 use pleach::engine::api::{Act, Item, Request};

@@ -12,6 +12,7 @@ mod engine_lanes;
 mod engine_turns;
 mod foreign;
 mod laws;
+mod memory;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

@@ -7,6 +7,7 @@ use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
@@ -62,6 +63,8 @@ pub enum Answer {
     Doctor(Vec<Finding>),
     /// What was looked up.
     Retrieved(Box<Retrieved>),
+    /// Memories.
+    Memories(Vec<Memory>),
     /// What was appended.
     Added(Box<NodeHead>),
     /// What was imported.

@@ -88,3 +88,21 @@ CREATE VIEW session_summary AS
 SELECT session, text AS summary, body ->> '$.turns[0]' AS from_turn, body ->> '$.turns[1]' AS to_turn, tokens,
   generated_at AS updated_at
 FROM capsule WHERE kind = 'session' AND text IS NOT NULL;
+
+-- What is to be known beyond the message that said it. `session`: the only one in which it holds; NULL for all.
+CREATE TABLE memory (
+  n INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  session INTEGER REFERENCES session (n),
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX memory_by_session ON memory (session);
+
+-- Steps in the life of items and memories: suggested, pinned, dismissed, confirmed (JSON; no texts).
+CREATE TABLE transition (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX transition_by_session ON transition (session);

@@ -5,6 +5,7 @@ mod damage;
 mod fences;
 mod files;
 mod many;
+mod memory;
 mod migrate;
 mod purge;
 mod roundtrip;

@@ -1,6 +1,7 @@
 //! Every write comes back as it was.
 
 use super::{Place, branch, card, node, number, scene};
+use crate::domain::asks::SuggestedPin;
 use crate::domain::branch::{Overrides, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -208,6 +209,7 @@ fn states_and_operations() {
         withdrawn: false,
         version: 1,
         at: 3,
+        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],
     };
     let second = StateVersion { version: 2, edited: false, branch: None, ..version.clone() };
     store

@@ -93,7 +93,8 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     }
     let suggested = plan.suggested().count();
     if suggested > 0 {
-        lines.push((Line::of(Ink::Dim, &format!("suggested pins ({suggested})")), Line::new()));
+        let key = Line::of(Ink::Dim, &look.key(Action::Context));
+        lines.push((Line::of(Ink::Dim, &format!("Suggested pins ({suggested}):")), key));
     }
     lines.extend(cached(look));
     for ((label, value), place) in lines.iter().zip(area.rows().skip(1)) {

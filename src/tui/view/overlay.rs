@@ -41,7 +41,7 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
     let inside = look.frame(title(overlay), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hints(look, overlay, usize::from(area.width)), edge, buf);
     }
     if inside.is_empty() {
         return;
@@ -69,12 +69,14 @@ fn title(overlay: &Overlay) -> Line {
     line
 }
 
-fn hints(look: &Look<'_>, width: usize) -> Line {
+fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
+    let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
+        (Action::Dismiss, "dismiss"),
         (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
@@ -85,7 +87,7 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
         (Action::Filter, "filter"),
     ];
     let mut line = Line::new();
-    for (action, word) in words {
+    for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
         let key = look.key(action);
         if line.width() + key.len() + word.len() + 9 > width {
             break;
@@ -161,7 +163,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
                 paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
             }
-            Entry::Suggested(count) => border(look, &format!("suggested {count}"), place, buf),
+            Entry::Suggested(count) => border(look, &format!("suggested pins {count}"), place, buf),
             Entry::Excluded(count, tokens) => {
                 border(look, &format!("excluded {count}, {} tokens", text::number(tokens)), place, buf);
             }

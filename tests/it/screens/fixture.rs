@@ -312,6 +312,7 @@ pub(crate) fn opened() -> Stage {
         withdrawn: false,
         version: 1,
         at: NOON,
+        pins: Vec::new(),
     });
     main.marks.push(Mark {
         target: Atom::Turn { user: nodes[0].head.key, tip: nodes[3].head.key },
