@@ -13,6 +13,7 @@ pub mod ids;
 pub mod input;
 pub mod mark;
 pub mod message;
+pub mod meter;
 pub mod mode;
 pub mod model;
 pub mod op;
