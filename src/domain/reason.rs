@@ -105,7 +105,7 @@ impl Reason {
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
-            Self::Budget { free } => format!("No room: {free} tokens were free for it."),
+            Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
             Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
@@ -185,9 +185,9 @@ impl Remedy {
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; no turn has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens too many, so the budget must grow too"),
-            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens)"),
+            (tokens, 0) => format!("; {tokens} tokens (est) too many, so the budget must grow too"),
+            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens est)"),
+            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens est)"),
         };
         format!("{key} {}{price}", self.does)
     }

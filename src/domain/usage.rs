@@ -40,7 +40,9 @@ impl Usage {
     pub fn words(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
-            let told = known.iter().filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{} {word}", grouped(n.into()))));
+            let told = known
+                .iter()
+                .filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{} {word}", grouped(n.into()))));
             let told: Vec<String> = told.collect();
             if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
         };

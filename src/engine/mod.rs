@@ -18,6 +18,7 @@ mod gather;
 mod library;
 mod live;
 mod lookup;
+mod meters;
 mod path;
 mod planner;
 mod queries;

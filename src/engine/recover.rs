@@ -193,6 +193,7 @@ impl Core {
             return;
         }
         self.data_version = version;
+        self.meters.forget();
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
             if self.changed(id).unwrap_or(true) {

@@ -145,13 +145,11 @@ impl Maker<'_> {
         line.push(ink, &format!("{sign}{left} "));
     }
 
-    /// ` · 1,204 in / 310 out · $0.0011`, only of what is known.
+    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`, only of what is known.
     fn account(&self, run: &RunCard) -> String {
-        let known = |n: Option<u32>, word: &str| n.map(|n| format!("{} {word}", text::number(u64::from(n))));
-        let tokens: Vec<String> =
-            [known(run.usage.prompt, "in"), known(run.usage.completion, "out")].into_iter().flatten().collect();
-        let facts = [(!tokens.is_empty()).then(|| tokens.join(" / ")), run.cost_micro.map(text::money)];
-        facts.into_iter().flatten().map(|fact| self.dot() + &fact).collect()
+        let dot = self.dot();
+        let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
+        format!("{dot}{}{cost}", run.usage.words(run.est_total, &dot))
     }
 
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
@@ -261,6 +259,11 @@ impl Maker<'_> {
         {
             rows.push(self.attached(run));
         }
+        let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
+        if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
+            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+        }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
             End::Truncated => "the server stopped before the end",
@@ -368,7 +371,7 @@ impl Maker<'_> {
             header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
-            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::money(cost)));
+            header.push(Ink::Dim, &format!("{}{} {}", self.dot(), self.theme.glyphs.about, text::money(cost)));
         }
         header
     }

@@ -52,7 +52,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
-        let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
+        let value = Line::of(Ink::Dim, &format!("{time} {} est", text::number(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
             let args = text::fit(&super::block::arguments(&trace.args), room, look.theme.glyphs.ellipsis);
@@ -101,7 +101,7 @@ fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
     let dot = theme.glyphs.dot;
     let cut = trace.truncated_from.map_or(String::new(), |full| format!("cut from {} bytes\n", text::number(full)));
     format!(
-        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tokens est\n{cut}\narguments\n{}\n\nresult\n{}",
+        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tok est\n{cut}\narguments\n{}\n\nresult\n{}",
         trace.name,
         text::duration(trace.duration_ms),
         text::number(trace.bytes),
