@@ -3,7 +3,6 @@
 
 use super::api::Event;
 use super::core::{Core, Inbox};
-use super::live::Live;
 use super::stream::{Report, Tools, preview};
 use super::turn::{Effect, Phase, TurnEvent, step};
 use crate::domain::failure::{Failure, FailureKind};

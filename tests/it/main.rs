@@ -10,6 +10,7 @@ mod engine_histories;
 mod engine_turns;
 mod foreign;
 mod laws;
+mod meter;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

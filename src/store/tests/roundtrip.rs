@@ -335,6 +335,8 @@ fn plans_traces_usage_counts_settings() {
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
     assert_eq!(store.plan_by_prefix("a").unwrap().len(), 2);
     assert_eq!(store.traces(session, 2).unwrap(), [trace("two", Some(ToolStatus::Ok)), trace("three", None)]);
+    assert_eq!(store.recent_usage(9).unwrap().iter().map(|r| (r.run, r.est_prompt)).collect::<Vec<_>>(), [(run.id, 3)]);
+    assert!(store.recent_usage(0).unwrap().is_empty());
     assert_eq!(store.usage(session).unwrap(), [report]);
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);

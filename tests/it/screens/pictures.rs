@@ -113,6 +113,16 @@ fn failed_turn_and_notice() {
 }
 
 #[test]
+fn short_read() {
+    let mut stage = fixture::opened();
+    let story = fixture::story();
+    let short = pleach::domain::meter::ShortRead { read: 4_096, expected: 9_801 };
+    let run = fixture::run(1, &story[2], &story[3]);
+    stage.event(Event::Run(Box::new(RunCard { short_read: Some(short), ..run })));
+    pictures("short_read", &mut stage);
+}
+
+#[test]
 fn branches_and_tools() {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: RETRY, text: "go".into(), after: None });
