@@ -195,19 +195,17 @@ impl Price {
         (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
     }
 
-    /// What a call cost by the server's own numbers, in millionths of a dollar; `est` is what was estimated for its prompt.
-    /// None where it told too little to know.
+    /// What a call cost by the server's own numbers, in millionths of a dollar. None where it told too little to know.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "prices and counts are small and not negative"
     )]
-    pub fn bill(&self, usage: &Usage, est: u32) -> Option<u64> {
-        let (prompt, completion) = (usage.prompt?, usage.completion?);
+    pub fn bill(&self, usage: &Usage) -> Option<u64> {
+        let (prompt, completion) = (usage.whole_prompt()?, usage.completion?);
         let (read, written) = (usage.cached_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
-        let whole = usage.prompt_read(est).unwrap_or(prompt);
-        let fresh = whole.saturating_sub(read.saturating_add(written));
+        let fresh = prompt.saturating_sub(read.saturating_add(written));
         let thought = usage.reasoning.unwrap_or(0);
         // Where more was thought than answered, the answer's number leaves the thoughts out.
         let said = if thought > completion { completion } else { completion - thought };
@@ -252,20 +250,20 @@ mod tests {
     fn a_call_is_billed_by_the_servers_numbers() {
         let price = Price { input: 2.0, output: 8.0, cached: Some(0.5), cache_write: Some(2.5), reasoning: Some(10.0) };
         let plain = Usage { prompt: Some(1_000), completion: Some(100), ..Usage::default() };
-        assert_eq!(price.bill(&plain, 1_000), Some(2_800));
+        assert_eq!(price.bill(&plain), Some(2_800));
         let cached = Usage { cached_read: Some(600), ..plain };
-        assert_eq!(price.bill(&cached, 1_000), Some(400 * 2 + 300 + 800));
+        assert_eq!(price.bill(&cached), Some(400 * 2 + 300 + 800));
         let beside = Usage { prompt: Some(400), cached_read: Some(600), ..plain };
-        assert_eq!(price.bill(&beside, 1_000), price.bill(&cached, 1_000), "cached tokens told beside the prompt");
+        assert_eq!(price.bill(&beside), price.bill(&cached), "cached tokens told beside the prompt");
         let written = Usage { cached_read: Some(600), cache_write: Some(100), ..plain };
-        assert_eq!(price.bill(&written, 1_000), Some(300 * 2 + 300 + 250 + 800));
+        assert_eq!(price.bill(&written), Some(300 * 2 + 300 + 250 + 800));
         let thought = Usage { reasoning: Some(40), ..plain };
-        assert_eq!(price.bill(&thought, 1_000), Some(2_000 + 60 * 8 + 40 * 10));
+        assert_eq!(price.bill(&thought), Some(2_000 + 60 * 8 + 40 * 10));
         let apart = Usage { reasoning: Some(140), ..plain };
-        assert_eq!(price.bill(&apart, 1_000), Some(2_000 + 100 * 8 + 140 * 10), "thoughts told beside the answer");
+        assert_eq!(price.bill(&apart), Some(2_000 + 100 * 8 + 140 * 10), "thoughts told beside the answer");
         let bare = Price { cached: None, cache_write: None, reasoning: None, ..price };
-        assert_eq!(bare.bill(&Usage { reasoning: Some(40), ..written }, 1_000), Some(2_800));
-        assert_eq!(price.bill(&Usage { completion: None, ..plain }, 1_000), None, "half a bill is none");
-        assert_eq!(price.bill(&Usage::default(), 1_000), None);
+        assert_eq!(bare.bill(&Usage { reasoning: Some(40), ..written }), Some(2_800));
+        assert_eq!(price.bill(&Usage { completion: None, ..plain }), None, "half a bill is none");
+        assert_eq!(price.bill(&Usage::default()), None);
     }
 }

@@ -23,15 +23,26 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Tokens of the whole prompt that the server read. Most count cached ones into `prompt`; some tell only what was not
-    /// cached there: of the two readings the one nearer (by quotient) to what was `expected` is taken. A 0 is no count.
+    /// Tokens of the whole prompt. Cached ones are within `prompt`, unless they are more than it: then it leaves them out.
+    #[must_use]
+    pub fn whole_prompt(&self) -> Option<u32> {
+        let (prompt, apart) = (self.prompt?, self.apart());
+        Some(if apart > prompt { prompt.saturating_add(apart) } else { prompt })
+    }
+
+    fn apart(&self) -> u32 {
+        self.cached_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0))
+    }
+
+    /// Tokens that the server read of a prompt of about `expected`. Where `prompt` alone is less by more than a fifth, and
+    /// with the cached ones it is about what was sent, the server tells only the rest there. A 0 is no count.
     #[must_use]
     pub fn prompt_read(&self, expected: u32) -> Option<u32> {
-        let prompt = self.prompt.filter(|tokens| *tokens > 0)?;
-        let apart = self.cached_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
-        let whole = prompt.saturating_add(apart);
-        let far = |tokens: u32| (f64::from(tokens) / f64::from(expected.max(1))).ln().abs();
-        Some(if apart > prompt || far(whole) < far(prompt) { whole } else { prompt })
+        let whole = self.whole_prompt().filter(|tokens| *tokens > 0)?;
+        let with = u64::from(whole) + u64::from(self.apart());
+        let (least, most) = (u64::from(expected) * 4 / 5, u64::from(expected) * 5 / 4);
+        let beside = self.prompt == Some(whole) && u64::from(whole) < least && (least..=most).contains(&with);
+        Some(if beside { u32::try_from(with).unwrap_or(u32::MAX) } else { whole })
     }
 
     /// Prompt and answer for people, each number with its label: `441 in (300 cached) · 18 out actual`, or where the
@@ -128,6 +139,8 @@ mod tests {
     #[test]
     fn cached_tokens_within_the_prompt_or_beside_it() {
         assert_eq!(usage(10_000, Some(9_000), None).prompt_read(10_400), Some(10_000), "most count them in");
+        assert_eq!(usage(1_000, Some(600), None).prompt_read(1_300), Some(1_000), "both together would be too much");
+        assert_eq!(usage(7_000, Some(3_000), None).prompt_read(10_400), Some(10_000), "alone it would look cut");
         assert_eq!(usage(1_000, Some(9_000), None).prompt_read(10_400), Some(10_000), "some do not");
         assert_eq!(usage(4_000, Some(2_000), Some(4_300)).prompt_read(10_400), Some(10_300));
         assert_eq!(usage(4_000, Some(3_900), None).prompt_read(10_400), Some(7_900), "less than sent in both readings");

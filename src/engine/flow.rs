@@ -83,7 +83,7 @@ impl Core {
         live.card.ttft_ms = outcome.ttft_ms;
         live.card.total_ms = Some(outcome.total_ms);
         live.card.attempts = outcome.attempts;
-        live.card.cost_micro = live.model.price.and_then(|price| price.bill(&outcome.usage, live.card.est_total));
+        live.card.cost_micro = live.model.price.and_then(|price| price.bill(&outcome.usage));
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnEvent::Ended(outcome));
     }

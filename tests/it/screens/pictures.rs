@@ -3,6 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Finding, Request};
 
@@ -117,7 +118,7 @@ fn short_read() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     let short = pleach::domain::meter::ShortRead { read: 4_096, expected: 9_801 };
-    let run = fixture::run(1, &story[2], &story[3]);
+    let run = fixture::run(1, &story[0], &story[3]);
     stage.event(Event::Run(Box::new(RunCard { short_read: Some(short), ..run })));
     pictures("short_read", &mut stage);
 }
