@@ -115,7 +115,7 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
             let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
             let ink = context::meter_ink(plan.est_total, plan.budget.prompt);
             let mut sum = Line::of(ink, &format!("{} {percent} %", context::total(plan)));
-            if let Some(known) = context::calibrated(look, plan) {
+            if let Some(known) = context::calibrated(look, plan).filter(|_| area.width >= 60) {
                 sum.push(Ink::Text, &format!("  {known}"));
             }
             if let Some(row) = rows.next() {
