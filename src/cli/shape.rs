@@ -64,6 +64,7 @@ impl From<Budget> for BudgetShape {
 #[derive(Serialize)]
 struct CalibrationShape {
     factor: f64,
+    offset: i32,
     error_pct: Option<f64>,
     samples: u32,
     calibrated_total: u32,
@@ -181,6 +182,7 @@ pub fn plan(
         certainty: plan.certainty,
         calibration: calibration.map(|known| CalibrationShape {
             factor: known.factor,
+            offset: known.offset,
             error_pct: known.error_pct,
             samples: known.samples,
             calibrated_total: known.apply(plan.est_total),

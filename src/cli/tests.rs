@@ -202,7 +202,7 @@ fn planned() -> Planned {
         plan: Arc::new(plan()),
         request_digest: Hash([9; 32]),
         bytes: 1_234,
-        calibration: Some(Calibration { factor: 1.1, error_pct: Some(2.0), samples: 5 }),
+        calibration: Some(Calibration { factor: 1.1, offset: 0, error_pct: Some(2.0), samples: 5 }),
         cost: Some(PromptCost {
             micro: 28,
             uncached_micro: 40,

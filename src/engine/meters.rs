@@ -71,6 +71,6 @@ impl Core {
     pub(super) fn short_read(&mut self, plan: &ContextPlan, usage: &crate::domain::usage::Usage) -> Option<ShortRead> {
         let calibration = self.calibration(plan);
         let expected = calibration.map_or(plan.est_total, |known| known.apply(plan.est_total));
-        ShortRead::find(plan.est_total, calibration.as_ref(), usage.prompt_read(expected)?)
+        ShortRead::find(plan.est_total, plan.framing + plan.tools, calibration.as_ref(), usage.prompt_read(expected)?)
     }
 }

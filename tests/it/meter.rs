@@ -51,7 +51,7 @@ fn a_factor_is_learned_over_sessions_and_shown_beside_the_raw_count() {
     assert!(known["error_pct"].as_f64().unwrap() > 0.0);
     let est = plan["est_total"].as_u64().unwrap();
     let factor = known["factor"].as_f64().unwrap();
-    let learned = Calibration { factor, error_pct: None, samples: 3 };
+    let learned = Calibration { factor, offset: 0, error_pct: None, samples: 3 };
     assert_eq!(known["calibrated_total"], learned.apply(u32::try_from(est).unwrap()));
     let text = home.run(&["plan", "one"]).out;
     assert!(text.contains(" cal ±") && text.contains("from 3 calls"), "{text}");

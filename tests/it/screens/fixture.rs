@@ -295,7 +295,7 @@ pub(crate) fn planned(plan: ContextPlan) -> Planned {
         plan: Arc::new(plan),
         request_digest: Hash::of(b"body"),
         bytes: 21_004,
-        calibration: Some(Calibration { factor: 1.0512, error_pct: Some(2.04), samples: 20 }),
+        calibration: Some(Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 }),
         cost: Some(PromptCost {
             micro: 900,
             uncached_micro: 2_190,
