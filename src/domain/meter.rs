@@ -175,7 +175,7 @@ impl ShortRead {
     /// What to do.
     #[must_use]
     pub fn todo(&self) -> &'static str {
-        "Set the server's real window as context_window in the profile, or give the model a larger one on the server."
+        "Set its real window as context_window in the profile, or give the model a larger one there."
     }
 }
 
