@@ -40,7 +40,8 @@ pub struct Calibration {
     pub factor: f64,
     /// Tokens that come to it whatever the prompt's size; 0 unless that halves the error.
     pub offset: i32,
-    /// Median deviation of the reports from this, in percent; none from fewer than three calls.
+    /// In percent, the larger of two medians: how far the reports lie from this, and by how much each of them missed what
+    /// the ones before it had taught. None from fewer than three calls.
     pub error_pct: Option<f64>,
     /// From how many calls.
     pub samples: u32,
@@ -52,15 +53,9 @@ impl Calibration {
     pub fn learn(samples: &[Sample]) -> Option<Self> {
         let told = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
         let told: Vec<(f64, f64)> = told.map(|sample| (f64::from(sample.est), f64::from(sample.actual))).collect();
-        let factor = median(told.iter().map(|(est, actual)| actual / est).collect())?;
-        let apart =
-            |slope: f64, more: f64| median(told.iter().map(|(e, a)| (a / (e * slope + more) - 1.0).abs()).collect());
-        let error = apart(factor, 0.0)?;
-        let line = line(&told).and_then(|(slope, more)| Some((slope, more, apart(slope, more)?)));
-        let (factor, offset, error) = match line {
-            Some((slope, more, less)) if less * 2.0 < error => (slope, more, less),
-            _ => (factor, 0.0, error),
-        };
+        let (factor, offset, within) = fit(&told)?;
+        let ahead = (1..told.len()).filter_map(|at| Some(missed(told[at - 1], fit(&told[at..])?))).collect();
+        let error = median(ahead).unwrap_or(0.0).max(within);
         let samples = u32::try_from(told.len()).unwrap_or(u32::MAX);
         let error_pct = (told.len() >= FEWEST).then_some(error * 100.0);
         #[allow(clippy::cast_possible_truncation, reason = "a cast of a float stops at the bounds")]
@@ -98,6 +93,20 @@ impl Calibration {
 /// `2 %`, `0.4 %`.
 fn percent(error: f64) -> String {
     if error >= 0.95 || error < 0.05 { format!("{error:.0} %") } else { format!("{error:.1} %") }
+}
+
+/// Slope, offset and median deviation of what fits the reports: the median quotient, or a line where that halves the error.
+fn fit(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    let deviation = |slope, more| median(told.iter().map(|one| missed(*one, (slope, more, 0.0))).collect());
+    let factor = median(told.iter().map(|(est, actual)| actual / est).collect())?;
+    let plain = (factor, 0.0, deviation(factor, 0.0)?);
+    let line = line(told).and_then(|(slope, more)| Some((slope, more, deviation(slope, more)?)));
+    Some(line.filter(|line| line.2 * 2.0 < plain.2).unwrap_or(plain))
+}
+
+/// By which share of the prediction a report missed it.
+fn missed((est, actual): (f64, f64), (slope, more, _): (f64, f64, f64)) -> f64 {
+    (actual / (est * slope + more).max(1.0) - 1.0).abs()
 }
 
 /// The line through the reports by the median of all slopes between two of them, and of what is then left over (Theil and
@@ -228,7 +237,8 @@ mod tests {
         assert_eq!((one.factor, one.error_pct, one.samples), (1.1, None, 1));
         let odd = Calibration::learn(&samples(&[(100, 110), (100, 900), (100, 105), (100, 120), (100, 100)])).unwrap();
         assert_eq!((odd.factor, odd.samples), (1.1, 5));
-        assert!((odd.error_pct.unwrap() - 10.0 / 1.1).abs() < 1e-9, "deviations 0, 7.18, 0.045, 0.091, 0.091");
+        let ahead = (0.2 + (1.0 - 1.05 / 1.1)) / 2.0 * 100.0;
+        assert!((odd.error_pct.unwrap() - ahead).abs() < 1e-9, "missed by 2.2, 757, 4.5 and 20 %; within 9.1 %");
         let even = Calibration::learn(&samples(&[(10, 10), (10, 20)])).unwrap();
         assert_eq!((even.factor, even.error_pct), (1.5, None));
         let newest: Vec<Sample> = samples(&[(10, 20); NEWEST]).into_iter().chain(samples(&[(10, 90); 50])).collect();
@@ -239,10 +249,12 @@ mod tests {
     #[test]
     fn a_part_that_does_not_grow_is_found() {
         let told: Vec<Sample> =
-            [700, 1_400, 900, 3_000, 2_200, 1_000].map(|est| Sample { est, actual: est * 11 / 10 - 300 }).to_vec();
+            [700, 1_400, 900, 3_000, 2_200, 1_000, 800, 2_500, 4_000, 1_700, 1_100, 3_300, 600, 2_800]
+                .map(|est| Sample { est, actual: est * 11 / 10 - 300 })
+                .to_vec();
         let learned = Calibration::learn(&told).unwrap();
         assert!((learned.factor - 1.1).abs() < 0.002 && (learned.offset + 300).abs() <= 2, "{learned:?}");
-        assert!(learned.error_pct.unwrap() < 0.1 && learned.apply(5_000).abs_diff(5_200) < 8);
+        assert!(learned.error_pct.unwrap() < 0.5 && learned.apply(5_000).abs_diff(5_200) < 8);
         assert!(learned.sentence().starts_with("× 1.100 − "), "{}", learned.sentence());
         assert_eq!(learned.apply(0), 0, "never below nothing");
         assert_eq!(Calibration::learn(&told[..4]).unwrap().offset, 0, "too few to tell");
@@ -303,7 +315,7 @@ mod tests {
             let told: Vec<Sample> = ests.iter().map(|est| Sample { est: *est, actual: actual(*est) }).collect();
             let learned = Calibration::learn(&told).unwrap();
             prop_assert!((learned.factor / factor - 1.0).abs() < 0.01);
-            prop_assert!(learned.error_pct.is_none_or(|error| error < 1.0));
+            prop_assert!(learned.error_pct.is_none_or(|error| error < 2.0));
             for est in ests {
                 prop_assert_eq!(ShortRead::find(est, 0, Some(&learned), actual(est)), None, "no alarm at its usual count");
             }
