@@ -107,7 +107,7 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
         number(plan.tools)
     );
     if let Some(known) = calibration {
-        let _ = writeln!(text, "→ {}, actual = est {}", known.words(plan.est_total), known.sentence());
+        let _ = writeln!(text, "→ {}: est {}", known.words(plan.est_total), known.sentence());
     }
     let _ = writeln!(text, "\n{} {:>9}", column("", 58), format!("tok {label}"));
     for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {

@@ -90,9 +90,9 @@ impl Calibration {
     }
 }
 
-/// `2 %`, `0.4 %`.
+/// `2 %`, `0.4 %`; a median of nothing is no promise, so never less than `0.1 %`.
 fn percent(error: f64) -> String {
-    if error >= 0.95 || error < 0.05 { format!("{error:.0} %") } else { format!("{error:.1} %") }
+    if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
 }
 
 /// Slope, offset and median deviation of what fits the reports: the median quotient, or a line where that halves the error.

@@ -163,10 +163,7 @@ fn cost_words(look: &Look<'_>, cost: &PromptCost) -> String {
 fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
-    if let Some(row) = area.rows().next() {
-        paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, "tok est"), row, buf);
-    }
-    let area = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
+    let area = heading(look, content, area, buf);
     let page = usize::from(area.height);
     let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
@@ -199,6 +196,16 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
             paint::select(look.theme, place, buf);
         }
     }
+}
+
+/// What the numbers are, over their column: on the last row of the head, or below it where warnings stand there. Gives the
+/// rest of the list's room.
+fn heading(look: &Look<'_>, content: &Content, area: Rect, buf: &mut Buffer) -> Rect {
+    let over = u16::from(matches!(content, Content::Plan(plan) if plan.warnings.is_empty()));
+    let row = Rect { y: area.y.saturating_sub(over), height: 1, ..area };
+    paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, "tok est"), row.intersection(buf.area), buf);
+    let used = (1 - over).min(area.height);
+    Rect { y: area.y + used, height: area.height - used, ..area }
 }
 
 fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
