@@ -201,6 +201,9 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
 /// What the numbers are, over their column: on the last row of the head, or below it where warnings stand there. Gives the
 /// rest of the list's room.
 fn heading(look: &Look<'_>, content: &Content, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.is_empty() {
+        return area;
+    }
     let over = u16::from(matches!(content, Content::Plan(plan) if plan.warnings.is_empty()));
     let row = Rect { y: area.y.saturating_sub(over), height: 1, ..area };
     paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, "tok est"), row.intersection(buf.area), buf);
