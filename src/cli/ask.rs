@@ -226,7 +226,7 @@ impl Turn {
             self.print(run, view, &text, failure.as_ref())?;
         }
         let cards = self.cards.iter();
-        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&warned(&short)));
+        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&warned(short)));
         if let Some(card) = last.as_ref().filter(|_| !run.io.json) {
             if run.io.out_tty {
                 run.io.note(&account(card));
@@ -298,7 +298,7 @@ fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
     }
 }
 
-fn warned(short: &ShortRead) -> String {
+fn warned(short: ShortRead) -> String {
     format!("warning: {} {}", short.sentence(), short.todo())
 }
 

@@ -173,7 +173,7 @@ impl ShortRead {
 
     /// What happened.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub fn sentence(self) -> String {
         format!(
             "The server read {} of about {} tokens: it may have cut the prompt (its window may be smaller than configured).",
             grouped(self.read.into()),
@@ -183,7 +183,7 @@ impl ShortRead {
 
     /// What to do.
     #[must_use]
-    pub fn todo(&self) -> &'static str {
+    pub fn todo(self) -> &'static str {
         "Set its real window as context_window in the profile, or give the model a larger one there."
     }
 }
