@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(usage(7_000, Some(3_000), None).prompt_read(10_400), Some(10_000), "alone it would look cut");
         assert_eq!(usage(1_000, Some(9_000), None).prompt_read(10_400), Some(10_000), "some do not");
         assert_eq!(usage(4_000, Some(2_000), Some(4_300)).prompt_read(10_400), Some(10_300));
-        assert_eq!(usage(4_000, Some(3_900), None).prompt_read(10_400), Some(7_900), "less than sent in both readings");
+        assert_eq!(usage(4_000, Some(3_900), None).prompt_read(10_400), Some(4_000), "less than sent in both readings");
         assert_eq!(usage(4_096, None, None).prompt_read(10_400), Some(4_096));
         assert_eq!(usage(0, None, None).prompt_read(10), None);
         assert_eq!(Usage::default().prompt_read(10), None, "never invented");
