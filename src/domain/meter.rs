@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((one.factor, one.error_pct, one.samples), (1.1, None, 1));
         let odd = Calibration::learn(&samples(&[(100, 110), (100, 900), (100, 105), (100, 120), (100, 100)])).unwrap();
         assert_eq!((odd.factor, odd.samples), (1.1, 5));
-        let ahead = (0.2 + (1.0 - 1.05 / 1.1)) / 2.0 * 100.0;
+        let ahead = f64::midpoint(0.2, 1.0 - 1.05 / 1.1) * 100.0;
         assert!((odd.error_pct.unwrap() - ahead).abs() < 1e-9, "missed by 2.2, 757, 4.5 and 20 %; within 9.1 %");
         let even = Calibration::learn(&samples(&[(10, 10), (10, 20)])).unwrap();
         assert_eq!((even.factor, even.error_pct), (1.5, None));
