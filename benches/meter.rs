@@ -167,5 +167,7 @@ fn main() {
     }
     println!("\nmeter error beside the usage reported, without sign: before and after calibration\n");
     println!("profile    encoding     calls   est mean    est max   cal mean   cal max");
-    lines.iter().for_each(|line| println!("{line}"));
+    for line in lines {
+        println!("{line}");
+    }
 }
