@@ -56,7 +56,8 @@
 //!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
 //!    again; every end is one transaction with the head's compare-and-swap and the run's end.
 //! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
-//!    suggestions; leases count down; usage is kept beside the estimate.
+//!    suggestions; leases count down; usage is kept beside the estimate, and from it the meter learns how the model's server
+//!    counts ([`domain::meter`]; for display and alarm only).
 //!
 //! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
 //! and never sends anything again.

@@ -20,6 +20,7 @@ pub mod lane;
 pub mod mark;
 pub mod memory;
 pub mod message;
+pub mod meter;
 pub mod mode;
 pub mod model;
 pub mod op;

@@ -19,11 +19,6 @@ use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::usage::UsageReport;
 use crate::store::types::{StoreError, Write};
 
-/// A server that read less than this share of what was sent (in percent) has cut the prompt.
-const ALARM_PERCENT: u32 = 50;
-/// Small prompts differ by their framing alone; no alarm below this.
-const ALARM_TOKENS: u32 = 400;
-
 impl Core {
     /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
     /// nothing of the answer is lost: beside the branch when the branch went elsewhere, without marks when they changed.
@@ -227,19 +222,8 @@ impl Core {
         if state.is_some() || missing {
             self.say(Event::State { branch, version: state, missing });
         }
+        self.meters.forget();
         self.say(Event::Run(Box::new(card)));
-        self.alarm(live);
-    }
-
-    /// A server that read far less than was sent has cut the prompt in silence.
-    fn alarm(&self, live: &Live) {
-        let Some(read) = live.card.usage.prompt else { return };
-        let sent = live.card.est_total;
-        if sent >= ALARM_TOKENS && u64::from(read) * 100 < u64::from(sent) * u64::from(ALARM_PERCENT) {
-            self.say(Event::Alarm(format!(
-                "The server read {read} tokens of about {sent} that were sent: it cut the prompt. Set the model's real context window in the profile."
-            )));
-        }
     }
 
     /// Leases that were sent lose a turn, once a user message; once-marks that counted in a call are used up.
@@ -334,6 +318,7 @@ impl Core {
         live.undoable |= live.moves && live.state.phase == Phase::Closed;
         live.card = card;
         live.traces.clear();
+        self.meters.forget();
         self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&live.card);
@@ -377,6 +362,7 @@ impl Core {
         let card = live.card.clone();
         let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
         self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
+        self.meters.forget();
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&card);
         }
@@ -453,16 +439,18 @@ fn usage(live: &Live) -> Option<UsageReport> {
     let plan = &live.solved.plan;
     let error = outcome
         .usage
-        .prompt
+        .prompt_read(plan.est_total)
         .map(|actual| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0);
     Some(UsageReport {
         run: live.card.id,
         plan: plan.id,
         provider: live.card.profile.clone(),
         model: live.card.model.clone(),
+        encoding: plan.encoding.name().to_owned(),
         est_prompt: plan.est_total,
         est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
         usage: outcome.usage,
+        short: live.card.short_read.is_some(),
         est_error_pct: error,
         finish_reason: outcome.finish_reason.clone(),
         ttft_ms: outcome.ttft_ms,

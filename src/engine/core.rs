@@ -5,6 +5,7 @@ use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
 use super::condense::Drafts;
 use super::live::Live;
+use super::meters::Meters;
 use super::planner::{Done, Planner};
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
@@ -52,6 +53,7 @@ pub(super) struct Core {
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
     pub(super) learned: Learned,
+    pub(super) meters: Meters,
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
@@ -83,6 +85,7 @@ impl Core {
             drawn: HashMap::new(),
             outlines: HashMap::new(),
             learned: Learned::default(),
+            meters: Meters::default(),
             planner,
             drafts: Drafts::default(),
             jobs: HashMap::new(),

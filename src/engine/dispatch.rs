@@ -65,6 +65,7 @@ impl Core {
             Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),
             Request::Redo => self.redo(),
+            Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::ReplayDryRun { run } => self.replay_dry(&run),

@@ -22,6 +22,7 @@ mod library;
 mod live;
 mod lookup;
 mod memory;
+mod meters;
 mod path;
 mod pending;
 mod planner;

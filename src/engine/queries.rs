@@ -18,6 +18,7 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Role};
+use crate::domain::meter::Learned;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::provider::ProviderError;
@@ -269,7 +270,7 @@ impl Core {
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let chosen = self.setup.profile.clone();
         let work = move || {
-            let checked = std::thread::spawn(move || store_findings(&store));
+            let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
             let threads: Vec<_> = profiles
                 .into_iter()
                 .map(|profile| {
@@ -277,8 +278,9 @@ impl Core {
                     std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
                 })
                 .collect();
-            let mut findings = checked.join().unwrap_or_default();
+            let (mut findings, meters) = checked.join().unwrap_or_default();
             findings.push(workspace);
+            findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };
@@ -322,6 +324,17 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         });
     }
     found
+}
+
+/// How the models that were asked count, beside our estimates.
+fn meter_findings(store: &Store) -> Vec<Finding> {
+    let finding = |known: Learned| Finding {
+        subject: format!("meter {}/{}", known.profile, known.model),
+        ok: None,
+        text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
+        todo: String::new(),
+    };
+    super::meters::learned(store).into_iter().map(finding).collect()
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {

@@ -197,6 +197,7 @@ impl Core {
         if std::mem::replace(&mut self.memory_clock, clock.clone()) != clock {
             self.memories_moved();
         }
+        self.meters.forget();
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
             if self.changed(id).unwrap_or(true) {

@@ -13,6 +13,7 @@ mod engine_turns;
 mod foreign;
 mod laws;
 mod memory;
+mod meter;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

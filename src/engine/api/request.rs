@@ -357,6 +357,8 @@ pub enum Request {
         /// One profile only.
         profile: Option<String>,
     },
+    /// What was learned of how models' servers count beside us.
+    Meters,
     /// Looks for servers and reports (also at first start).
     Doctor,
     /// Appends a message without calling a model.

@@ -136,6 +136,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         items: 0,
         attached: 0,
         usage: Usage::default(),
+        short_read: None,
         cost_micro: None,
         finish_reason: None,
         ttft_ms: None,
