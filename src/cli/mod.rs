@@ -4,6 +4,7 @@
 pub mod args;
 mod ask;
 mod client;
+mod commands;
 mod condense;
 mod editor;
 mod files;

@@ -6,7 +6,7 @@ use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
 use super::summed::Summed;
 use crate::domain::hash::Hash;
-use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, PlanInput, Sleeper, TurnInput};
+use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};

@@ -361,7 +361,7 @@ pub(super) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let found = turns.into_iter().find(|turn| turn.nodes.contains(&at));
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
-    super::assemble::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+    super::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
 /// The note of a mark on an atom, and a refusal for what cannot be marked.

@@ -65,11 +65,11 @@ impl Finder {
         };
         there.take_in(store, path)?;
         let place = there.scope(path);
-        let shelf = &*there;
+        let there = &*there;
         Ok(Library {
             store,
-            shelf,
-            scope: &shelf.scopes[place].1,
+            shelf: there,
+            scope: &there.scopes[place].1,
             texts: RefCell::new(HashMap::new()),
             lists: RefCell::new(HashMap::new()),
         })

@@ -18,6 +18,7 @@ mod flow;
 mod forking;
 mod found;
 mod gather;
+mod labels;
 mod library;
 mod live;
 mod lookup;

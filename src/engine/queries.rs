@@ -2,10 +2,10 @@
 //! Not for: anything that changes a session.
 
 use super::api::{Answer, Finding};
-use super::assemble::{card_text, quote_text, state_text};
 use super::core::{Core, Inbox};
 use super::finder::searchable;
 use super::gather::Bag;
+use super::labels::{card_text, quote_text, state_text};
 use super::planner::Stored;
 use super::session::Session;
 use super::summaries::all_texts;
