@@ -95,6 +95,7 @@ fn list(vectors: impl Iterator<Item = Value>) -> (u16, String) {
     (200, json!({"object": "list", "data": data}).to_string())
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "an answer may be withheld; this one never is")]
 fn good(_: usize, body: &Value) -> Option<(u16, String)> {
     Some(list(texts(body).iter().enumerate().rev().map(|(at, text)| json!({"index": at, "embedding": vector(text)}))))
 }
