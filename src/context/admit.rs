@@ -149,7 +149,8 @@ impl Admitted<'_> {
     /// The cheapest request with something more.
     fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
         let Some(costs) = &self.loose else { return window::least(self.input, with) };
-        let counted = coming.turn.is_some_and(|turn| self.choice.withholds(turn));
+        let stands = |turn: usize| !matches!(self.places[turn], Place::Excluded { .. });
+        let counted = coming.turn.is_some_and(|turn| self.choice.withholds(turn) && stands(turn));
         let coming = Coming { inside: if counted { 0 } else { coming.inside }, ..coming };
         window::least(self.input, &With { costs, coming })
     }

@@ -150,7 +150,7 @@ fn the_workbench_sends_what_it_shows() {
         screen.keys("\x1b");
         screen.until("the chat again", |text| !text.contains("What the next call holds"));
         screen.keys("\r");
-        screen.until("the answer", |text| text.matches(" out · ").count() == number + 1);
+        screen.until("the answer", |text| text.matches(" out actual").count() == number + 1);
         let runs = home.json(&["plans", "list"]);
         let run = runs.as_array().unwrap().iter().max_by_key(|run| run["at"].as_i64()).unwrap().clone();
         let whole = run["request_digest"].as_str().unwrap();

@@ -156,7 +156,7 @@ fn the_demo_saves_nothing() {
     pty.until("a conversation", |screen| screen.contains("you ·") || screen.contains("offline ·"));
     pty.keys("Does it answer?\r");
     pty.see("I am the offline model");
-    pty.until("the answer is whole", |screen| screen.contains(" out · "));
+    pty.until("the answer is whole", |screen| screen.contains(" out actual"));
     pty.keys("\x04");
     let ended = clean(pty, 0);
     assert!(ended.ledger.entered);

@@ -148,7 +148,7 @@ fn from_the_keyboard() {
     }
     pty.until("the pastes", |screen| screen.contains("see ") || screen.contains("[pasted"));
     pty.keys("\r");
-    pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out · "));
+    pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out actual"));
     pty.see("⟨U+E0041⟩");
     nothing_foreign(&pty.raw());
 }

@@ -55,7 +55,7 @@ fn a_newcomer() {
     pty.keys("How do bees dance?");
     pty.keys("\r");
     pty.see("I am the offline model");
-    pty.until("the answer is whole", |screen| screen.contains(" out · "));
+    pty.until("the answer is whole", |screen| screen.contains(" out actual"));
     pty.keys("And wasps?");
     pty.see("> And wasps?");
 
@@ -73,7 +73,7 @@ fn a_newcomer() {
     pty.keys("\x1b");
     pty.until("the chat again", |screen| screen.contains("> And wasps?"));
     pty.keys("\r");
-    pty.until("the second answer", |screen| screen.matches(" out · ").count() == 2);
+    pty.until("the second answer", |screen| screen.matches(" out actual").count() == 2);
     pty.keys("\x04");
     let ended = pty.ended();
     assert_eq!(ended.code, 0);
@@ -127,7 +127,7 @@ fn a_day_with_a_server() {
     pty.see("CTX: Off");
     pty.keys("Question two\r");
     pty.see("On the fork.");
-    pty.until("the turn is over", |screen| screen.contains(" out · ") || !screen.contains("^c"));
+    pty.until("the turn is over", |screen| screen.contains(" out actual") || !screen.contains("^c"));
     pty.keys("\x03\x04");
     assert_eq!(pty.ended().code, 0);
 
