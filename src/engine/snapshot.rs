@@ -5,6 +5,7 @@ use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
 use super::summaries::{self, Ground, Summaries};
+use super::vectors::Haste;
 use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
@@ -58,6 +59,8 @@ pub(super) struct Snapshot {
     pub(super) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(super) lane: String,
+    /// How an embedder may be used.
+    pub(super) haste: Haste,
 }
 
 /// What is asked.
@@ -122,6 +125,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
+        haste: Haste::Typing,
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),

@@ -3,7 +3,9 @@
 
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
-use super::{branches, capsules, counts, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces};
+use super::{
+    branches, capsules, counts, embeddings, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces,
+};
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
@@ -102,6 +104,8 @@ impl<'a> Apply<'a> {
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
             Write::PutShelf { .. } => shelves::put(self, write),
             Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
+            Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
+            Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),

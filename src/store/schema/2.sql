@@ -88,3 +88,13 @@ CREATE VIEW session_summary AS
 SELECT session, text AS summary, body ->> '$.turns[0]' AS from_turn, body ->> '$.turns[1]' AS to_turn, tokens,
   generated_at AS updated_at
 FROM capsule WHERE kind = 'session' AND text IS NOT NULL;
+
+-- Vectors of passages, by the model that made them and the hash of the text; shared by branches and sessions. They go with the
+-- message of which they were made.
+CREATE TABLE embedding (
+  model TEXT NOT NULL,
+  key BLOB NOT NULL,
+  code BLOB NOT NULL,
+  PRIMARY KEY (model, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX embedding_by_key ON embedding (key);
