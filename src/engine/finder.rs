@@ -63,6 +63,9 @@ impl Finder {
     /// Messages were removed: nothing of them may be found again.
     pub(super) fn forget(&mut self) {
         self.sessions.clear();
+        if let Some(vectors) = &self.vectors {
+            vectors.forget();
+        }
     }
 
     /// The session's shelf with this path indexed, its scope, and the texts and postings behind it.

@@ -32,6 +32,8 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// How long a question may take while a person types, and when it was asked for.
 const TYPING: Duration = Duration::from_secs(1);
 const ASKED: Duration = Duration::from_secs(20);
+/// How long no question is asked while a person types, after one that took too long.
+const LATE: Duration = Duration::from_secs(5);
 /// At most one line about progress in this time.
 const TELL: Duration = Duration::from_secs(1);
 /// Vectors of questions that are remembered.
@@ -61,6 +63,8 @@ struct State {
     busy: (bool, bool),
     arrived: HashMap<SessionId, Vec<Arrived>>,
     questions: HashMap<String, Option<Vec<f32>>>,
+    /// When a question last took too long: the model is being loaded, or busy.
+    late: Option<Instant>,
     /// Messages made, and all to be made, since the thread last had nothing to do.
     made: usize,
     total: usize,
@@ -215,7 +219,9 @@ impl Vectors {
             if let Some(Some(known)) = state.questions.get(question) {
                 return Some(known.clone());
             }
-            state.embedder.clone().filter(|embedder| !state.rests() && (haste == Haste::Asked || !embedder.remote()))?
+            let late = state.late.is_some_and(|since| since.elapsed() < LATE);
+            let may = |embedder: &Arc<dyn Embed>| haste == Haste::Asked || !(late || embedder.remote());
+            state.embedder.clone().filter(|embedder| !state.rests() && may(embedder))?
         };
         let (since, limit) = (Instant::now(), if haste == Haste::Asked { ASKED } else { TYPING });
         let go_on = || since.elapsed() < limit && !self.lock().closed;
@@ -224,6 +230,10 @@ impl Vectors {
                 let vector = vectors.pop()?;
                 self.remember(question, Some(vector.clone()));
                 Some(vector)
+            }
+            Err(EmbedError::Stopped) => {
+                self.lock().late = Some(Instant::now());
+                None
             }
             Err(error) => {
                 self.failed(&error);
@@ -239,6 +249,8 @@ impl Vectors {
                 Work::Make(wanted, removals) => self.make(&wanted, removals),
             };
             match result {
+                // The end, or a removal: what it dropped is asked for again.
+                Err(EmbedError::Stopped) => {}
                 Err(error) => self.failed(&error),
                 Ok(()) => self.tell(),
             }
@@ -354,20 +366,14 @@ impl Vectors {
     }
 
     fn failed(&self, error: &EmbedError) {
-        if *error == EmbedError::Stopped && self.lock().closed {
-            return;
-        }
         let mut state = self.lock();
-        let stopped_by_removal = *error == EmbedError::Stopped && state.busy.1;
         let first = state.down.is_none_or(|since| since.elapsed() > PAUSE);
-        if !stopped_by_removal {
-            state.give_up();
-            if first {
-                let _ = self.0.events.send(Event::Notice(format!(
-                    "Older messages are found by their words alone: {}.",
-                    error.to_string().trim_end_matches('.')
-                )));
-            }
+        state.give_up();
+        if first {
+            let _ = self.0.events.send(Event::Notice(format!(
+                "Older messages are found by their words alone: {}.",
+                error.to_string().trim_end_matches('.')
+            )));
         }
         self.0.wake.notify_all();
     }

@@ -83,7 +83,7 @@ fn a_plan_takes_the_vectors_that_are_there() {
     talk(&home, "one");
     retrieve(&home, QUESTION);
     let asked = server.texts().len();
-    let plan = home.json(&["plan", "Tell me about that feline who was unwell, and the fever", "--budget", "2600"]);
+    let plan = home.json(&["plan", "Was the tabby unwell, that feline of ours?", "--budget", "2600"]);
     let rows = plan["included"].as_array().unwrap();
     let card = rows.iter().find(|row| row["source"]["external_id"] == "u4" && row["kind"] == "card");
     let card = card.unwrap_or_else(|| panic!("{plan}"));
@@ -121,7 +121,7 @@ fn what_is_removed_takes_its_vectors_along() {
     assert!(!after.contains(text.0.as_slice()) && after.len() < before.len());
     assert!(!found(&retrieve(&home, QUESTION)).contains(&"u4"));
     assert!(!kept(&home).contains(text.0.as_slice()));
-    home.ok(&["session", "delete", "--yes"]);
+    home.ok(&["session", "delete", "one", "--yes"]);
     assert!(kept(&home).is_empty());
 }
 
