@@ -1,10 +1,15 @@
 //! Finding older messages by meaning, on the real binary with an embeddings server on loopback: vectors are made once and
 //! shared, a server that is gone leaves the words, and what is removed takes its vectors along.
 
+use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
-use crate::support::embeddings::Embeddings;
+use crate::support::embeddings::{Elsewhere, Embeddings};
+use pleach::domain::failure::FailureKind;
+use pleach::engine::api::{Answer, Request};
+use pleach::engine::setup::EmbedderSetup;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A conversation in which one message says in other words what will be asked.
 fn talk(home: &Home, session: &str) {
@@ -132,4 +137,42 @@ fn the_doctor_says_which_embedder_is_set() {
     let said = doctor(&settings(&server.base_url()));
     assert!(said.contains("m at the profile vectors gives vectors of 256 dimensions, on this machine"), "{said}");
     assert!(doctor("").contains("found by their words alone"));
+}
+
+#[test]
+fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let embedder = Arc::new(Elsewhere::default());
+    let given = Arc::clone(&embedder);
+    let mut client = bench.start_with(|setup| {
+        let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::embed::Embed>));
+        setup.embedder = Some(EmbedderSetup { what: "one elsewhere".into(), open });
+    });
+    let branch = client.session();
+    client.say(branch, "The staging proxy listens on port 48213 since the tabby fell ill.");
+    for turn in 0..24 {
+        client.say(branch, &format!("Remark {turn}. {}", "Nothing of note happened today. ".repeat(30)));
+    }
+    let query = "Where does it listen?".to_owned();
+    let looked =
+        client.must(Request::Retrieve { session: None, branch: None, query, at: None, budget: None, anyway: true });
+    let Answer::Retrieved(looked) = looked else { panic!("{looked:?}") };
+    assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
+    let before = embedder.questions();
+    let draft = message("Which port did the staging proxy use, and was the feline sick?");
+    let (typed, _) = client.drawn(branch, &draft).unwrap();
+    assert_eq!(embedder.questions(), before, "nothing is asked while a person types");
+    let ask = |plan| Request::Ask { branch, draft: draft.clone(), plan: Some(plan) };
+    let from = client.seen.len();
+    let first = client.ask(ask(typed));
+    assert_eq!(embedder.questions()[before.len()..], [draft.text.to_string()]);
+    if let Err(failure) = first {
+        assert_eq!(failure.kind, FailureKind::Stale);
+        let (shown, _) = client.drawn(branch, &draft).unwrap();
+        assert_ne!(shown, typed);
+        client.ask(ask(shown)).unwrap();
+    }
+    client.closed(from, branch);
+    assert_eq!(embedder.questions().len(), before.len() + 1, "one question is asked once");
 }

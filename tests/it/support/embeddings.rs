@@ -2,6 +2,7 @@
 //! Not for: being good at it.
 
 use super::server::{Request, read_request};
+use pleach::domain::embed::{Embed, EmbedError, Purpose, normalise};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -53,6 +54,45 @@ impl Embeddings {
     /// Every text that was embedded, in order.
     pub(crate) fn texts(&self) -> Vec<String> {
         self.requests.lock().unwrap().iter().flat_map(texts).collect()
+    }
+}
+
+/// An embedder that says of itself that it is elsewhere; it keeps the questions that it was asked.
+#[derive(Default)]
+pub(crate) struct Elsewhere {
+    questions: Mutex<Vec<String>>,
+}
+
+impl Elsewhere {
+    /// The questions so far.
+    pub(crate) fn questions(&self) -> Vec<String> {
+        self.questions.lock().unwrap().clone()
+    }
+}
+
+impl Embed for Elsewhere {
+    fn id(&self) -> String {
+        "elsewhere".into()
+    }
+
+    fn dims(&self) -> usize {
+        DIMS
+    }
+
+    fn remote(&self) -> bool {
+        true
+    }
+
+    fn embed(&self, texts: &[&str], purpose: Purpose, _: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if purpose == Purpose::Query {
+            self.questions.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
+        }
+        let normal = |text: &&str| {
+            let mut vector = vector(text);
+            normalise(&mut vector);
+            vector
+        };
+        Ok(texts.iter().map(normal).collect())
     }
 }
 
