@@ -88,7 +88,7 @@ fn a_plan_takes_the_vectors_that_are_there() {
     talk(&home, "one");
     retrieve(&home, QUESTION);
     let asked = server.texts().len();
-    let plan = home.json(&["plan", "Was the tabby unwell, that feline of ours?", "--budget", "2600"]);
+    let plan = home.json(&["plan", "When did the tabby have a fever on Monday?", "--budget", "2600"]);
     let rows = plan["included"].as_array().unwrap();
     let card = rows.iter().find(|row| row["source"]["external_id"] == "u4" && row["kind"] == "card");
     let card = card.unwrap_or_else(|| panic!("{plan}"));
