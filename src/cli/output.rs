@@ -13,6 +13,7 @@ use std::io::{BufRead, Read, Write};
 const MOST_INPUT: u64 = 256 << 20;
 
 /// Where a command reads and writes.
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own about a stream")]
 pub struct Io<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,

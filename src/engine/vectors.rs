@@ -16,7 +16,7 @@ use crate::domain::message::Node;
 use crate::retrieval::passages::passages;
 use crate::retrieval::vector::Code;
 use crate::store::Store;
-use crate::store::types::Write;
+use crate::store::types::{StoreError, Write};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,6 +41,9 @@ const QUESTIONS: usize = 256;
 
 /// A message whose vectors arrived: one for each of its passages, in order.
 pub(super) type Arrived = (Hash, Vec<Code>);
+
+/// What is embedded of a message, passage by passage, with the hashes under which the vectors are kept.
+type Texts = Vec<(Hash, String)>;
 
 /// A message whose vectors are wanted.
 #[derive(Clone, Copy)]
@@ -142,7 +145,11 @@ impl Vectors {
     pub(super) fn forget(&self) {
         let mut state = self.lock();
         let State { known, unread, missing, arrived, questions, .. } = &mut *state;
-        (known.clear(), unread.clear(), missing.clear(), arrived.clear(), questions.clear());
+        known.clear();
+        unread.clear();
+        missing.clear();
+        arrived.clear();
+        questions.clear();
         (state.made, state.total) = (0, 0);
         state.removals += 1;
         self.0.wake.notify_all();
@@ -294,7 +301,7 @@ impl Vectors {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
-        let stored = self.0.store.embeddings(&model, &keys).map_err(unread)?;
+        let stored = self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))?;
         let mut state = self.lock();
         if state.removals != removals {
             return Ok(());
@@ -302,12 +309,11 @@ impl Vectors {
         for (wanted, texts) in texts {
             let codes: Option<Vec<Code>> =
                 texts.iter().map(|(key, _)| stored.get(key).and_then(|code| Code::decode(code).ok())).collect();
-            match codes {
-                Some(codes) => state.arrived.entry(wanted.session).or_default().push((wanted.key, codes)),
-                None => {
-                    state.missing.push_back(wanted);
-                    state.total += 1;
-                }
+            if let Some(codes) = codes {
+                state.arrived.entry(wanted.session).or_default().push((wanted.key, codes));
+            } else {
+                state.missing.push_back(wanted);
+                state.total += 1;
             }
         }
         Ok(())
@@ -320,7 +326,7 @@ impl Vectors {
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
         let mut codes = HashMap::new();
-        for (key, code) in self.0.store.embeddings(&model, &keys).map_err(unread)? {
+        for (key, code) in self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))? {
             codes.extend(Code::decode(&code).ok().map(|code| (key, code)));
         }
         let mut named = HashSet::new();
@@ -357,10 +363,16 @@ impl Vectors {
     }
 
     /// The texts of messages, passage by passage. What is gone has none.
-    fn texts(&self, batch: &[Wanted]) -> Result<Vec<(Wanted, Vec<(Hash, String)>)>, EmbedError> {
+    fn texts(&self, batch: &[Wanted]) -> Result<Vec<(Wanted, Texts)>, EmbedError> {
         let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
-        let nodes: HashMap<NodeId, Node> =
-            self.0.store.nodes(&ids).map_err(unread)?.into_iter().map(|node| (node.head.id, node)).collect();
+        let nodes: HashMap<NodeId, Node> = self
+            .0
+            .store
+            .nodes(&ids)
+            .map_err(|error| unread(&error))?
+            .into_iter()
+            .map(|node| (node.head.id, node))
+            .collect();
         let of = |wanted: &Wanted| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
         Ok(batch.iter().map(of).collect())
     }
@@ -397,13 +409,13 @@ enum Work {
     Make(Vec<Wanted>, u64),
 }
 
-fn unread(error: crate::store::types::StoreError) -> EmbedError {
+fn unread(error: &StoreError) -> EmbedError {
     EmbedError::Settings(error.to_string())
 }
 
 /// What is embedded of a message: its passages, each after the speaker's name where one is known; and the hashes under which
 /// their vectors are kept.
-pub(super) fn passage_texts(node: &Node) -> Vec<(Hash, String)> {
+fn passage_texts(node: &Node) -> Texts {
     let text = searchable(&node.head, &node.content);
     let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
     let said = |passage: &str| name.map_or_else(|| passage.to_owned(), |name| format!("{name}: {passage}"));
