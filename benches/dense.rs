@@ -62,7 +62,9 @@ impl Dice {
 
 fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-    vector.iter_mut().for_each(|value| *value /= length);
+    for value in vector.iter_mut() {
+        *value /= length;
+    }
 }
 
 /// Topics with subtopics of uneven size; about half of a vector's square is its own.

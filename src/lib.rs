@@ -56,8 +56,9 @@
 //! 5. The pure turn machine ([`engine::turn`]) decides what follows: the user message becomes a node with the first event,
 //!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
 //!    again; every end is one transaction with the head's compare-and-swap and the run's end.
-//! 6. The state block is cut out of the answer and stored as a version; leases count down; usage is kept beside the
-//!    estimate.
+//! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
+//!    suggestions; leases count down; usage is kept beside the estimate, and from it the meter learns how the model's server
+//!    counts ([`domain::meter`]; for display and alarm only).
 //!
 //! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
 //! and never sends anything again.
@@ -96,6 +97,9 @@
 //! * **capsule**: a summary of turns with what it was made from; **draft**: one that waits for a person. A capsule goes in
 //!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
+//! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by
+//!   the model or written by a person, sent only once confirmed, shared by branches by nature, never a secret.
+//!   **suggested pin**: a message that the model named in its state block; it waits in the plan and goes nowhere by itself.
 //! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
 //!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants
 //!   requests written. **quirk**: a change of dialect that a server asked for. **profile**: one place to ask.
@@ -106,6 +110,7 @@ pub mod context;
 pub mod domain;
 pub mod engine;
 pub mod export;
+pub mod guides;
 pub mod import;
 pub mod llm;
 pub mod retrieval;

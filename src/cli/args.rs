@@ -1,6 +1,11 @@
 //! The command line as types. The help texts are the documentation of every command.
 //! Not for: doing what the commands say (their own files).
 
+pub use super::commands::{
+    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, SessionCommand,
+    StateCommand,
+};
+use super::memory::MemoryCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -138,6 +143,9 @@ pub enum Command {
     /// Messages.
     #[command(subcommand)]
     Message(MessageCommand),
+    /// What is remembered beyond single messages: suggested by the model, confirmed by you, sent where it fits.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Pin items: they stay in every call until taken off.
     Pin {
         /// Which turns.
@@ -268,198 +276,6 @@ pub struct Items {
     pub message: bool,
 }
 
-/// `compress`.
-#[derive(ClapArgs, Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub struct Compress {
-    /// By its own sentences, without a model (the way when nothing is said).
-    #[arg(long, conflicts_with = "by_model")]
-    pub extractive: bool,
-    /// By the branch's model; the call is made and recorded.
-    #[arg(long)]
-    pub by_model: bool,
-    /// Keep dropped items word for word: their numbers or texts, or `all` that fit.
-    #[arg(long, value_name = "ITEM", num_args = 1..)]
-    pub keep: Vec<String>,
-    /// Up to this turn, by its number; else all but the newest ten messages.
-    #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u32).range(1..))]
-    pub up_to: Option<u32>,
-    /// A summary of the whole session, which goes in mode heavy beside the turns.
-    #[arg(long)]
-    pub whole_session: bool,
-    /// Use it (undoable). The turns stay where they are.
-    #[arg(long, conflicts_with = "dry_run")]
-    pub accept: bool,
-    /// Change nothing (the way when nothing is said).
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-/// `capsules`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum CapsulesCommand {
-    /// All levels, newest first; ● goes with the next call.
-    List,
-    /// The text of one.
-    Show {
-        /// A prefix of its id; the one that goes when left out.
-        id: Option<String>,
-    },
-    /// Take the newest level back: the summary before it goes again, or the turns.
-    Undo {
-        /// Of the session's summary.
-        #[arg(long)]
-        whole_session: bool,
-    },
-}
-
-/// `plans`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum Plans {
-    /// The calls of the session, newest last.
-    List,
-    /// A stored plan.
-    Show {
-        /// A unique prefix of a plan's or a run's id.
-        id: String,
-    },
-}
-
-/// `context`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum ContextCommand {
-    /// Set the branch's window in turns; 0 is the full history.
-    Window {
-        /// How many.
-        turns: u32,
-    },
-    /// Show the exact context that would be sent.
-    Show {
-        /// The message; may be left out.
-        text: Vec<String>,
-    },
-    /// Rebuild the state from the state blocks in the window.
-    Rebuild,
-}
-
-/// `message`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum MessageCommand {
-    /// The messages of the branch.
-    List {
-        /// Of the whole session.
-        #[arg(long)]
-        all: bool,
-    },
-    /// One message.
-    Show {
-        /// Which.
-        message: String,
-    },
-    /// Delete a turn for good. This cannot be undone.
-    Remove {
-        /// Which.
-        item: String,
-        /// Do not ask.
-        #[arg(short, long)]
-        yes: bool,
-    },
-}
-
-/// `state`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum StateCommand {
-    /// The state that counts on the branch.
-    Show,
-    /// Replace it; without a text your editor opens.
-    Edit {
-        /// The new state; `-` reads standard input.
-        text: Vec<String>,
-    },
-}
-
-/// `branch`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum BranchCommand {
-    /// The branches of the session.
-    List,
-    /// A new branch that starts where this one stands, and becomes the last used.
-    Fork {
-        /// Its name.
-        name: Option<String>,
-        /// Start after this message's turn instead.
-        #[arg(long, value_name = "MESSAGE")]
-        at: Option<String>,
-        /// Stay on the old branch.
-        #[arg(long)]
-        stay: bool,
-    },
-    /// Rename a branch.
-    Rename {
-        /// The branch, which may be left out, and its new name.
-        #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
-        names: Vec<String>,
-    },
-    /// Put a branch away; nothing of it is lost.
-    Archive {
-        /// Which; the last used when left out.
-        branch: Option<String>,
-        /// Take it back.
-        #[arg(long)]
-        back: bool,
-    },
-}
-
-/// `session`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum SessionCommand {
-    /// All sessions, newest first.
-    List,
-    /// A new session, which becomes the last used.
-    New {
-        /// Its title.
-        title: Vec<String>,
-    },
-    /// Rename a session.
-    Rename {
-        /// The session, which may be left out, and its new title.
-        #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
-        names: Vec<String>,
-    },
-    /// Delete a session with all its messages for good. This cannot be undone.
-    Delete {
-        /// Which.
-        session: String,
-        /// Do not ask.
-        #[arg(short, long)]
-        yes: bool,
-    },
-    /// Sessions in whose title or messages these words stand.
-    Search {
-        /// The words.
-        #[arg(required = true)]
-        words: Vec<String>,
-    },
-}
-
-/// `config`.
-#[derive(Subcommand, Clone, Debug, PartialEq, Eq)]
-pub enum ConfigCommand {
-    /// Where the files are.
-    Path,
-    /// The settings that hold, as TOML.
-    Show,
-    /// Check the files.
-    Check,
-    /// Start with this profile (and model) from now on; written into your file, its comments kept.
-    Default {
-        /// The profile's name.
-        profile: String,
-        /// The model; the profile's own when left out.
-        model: Option<String>,
-    },
-}
-
 /// Forms of an export.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -546,6 +362,15 @@ mod tests {
         "message list --all --json",
         "message show M",
         "message remove M --yes",
+        "memory list --json",
+        "memory list --here",
+        "memory add fact a b --all",
+        "memory edit M words",
+        "memory edit M --all",
+        "memory confirm M",
+        "memory dismiss M",
+        "memory delete M",
+        "memory search a b --all",
         "pin I",
         "pin I J --turns 3",
         "pin --note x",
@@ -624,6 +449,8 @@ mod tests {
             "context window -1",
             "pin",
             "exclude",
+            "memory add rumour x",
+            "memory list --all --here",
             "session delete",
             "import",
             "frobnicate",

@@ -3,11 +3,12 @@
 
 use super::Run;
 use super::client::unexpected;
-use super::output::{money, number};
+use super::output::money;
 use super::stop::Stop;
 use super::{pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, RunId};
+use crate::domain::meter::ShortRead;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::state;
 use crate::domain::trace::ToolTrace;
@@ -223,7 +224,10 @@ impl Turn {
         self.flush(run);
         if run.io.json {
             self.print(run, view, &text, failure.as_ref())?;
-        } else if let Some(card) = &last {
+        }
+        let cards = self.cards.iter();
+        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&warned(short)));
+        if let Some(card) = last.as_ref().filter(|_| !run.io.json) {
             if run.io.out_tty {
                 run.io.note(&account(card));
             }
@@ -294,9 +298,11 @@ fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
     }
 }
 
+fn warned(short: ShortRead) -> String {
+    format!("warning: {} {}", short.sentence(), short.todo())
+}
+
 fn account(card: &RunCard) -> String {
-    let prompt = card.usage.prompt.map_or_else(|| format!("{} est", number(card.est_total)), number);
-    let answer = card.usage.completion.map_or_else(String::new, |tokens| format!(" / {} out", number(tokens)));
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
-    format!("{} · {prompt} in{answer}{cost} · run {}", card.model, card.id)
+    format!("{} · {}{cost} · run {}", card.model, card.usage.words(card.est_total, " · "), card.id)
 }

@@ -4,10 +4,12 @@
 pub mod args;
 mod ask;
 mod client;
+mod commands;
 mod condense;
 mod editor;
 mod files;
 mod interrupt;
+pub mod memory;
 mod messages;
 pub mod output;
 mod pick;
@@ -164,6 +166,7 @@ impl Run<'_, '_> {
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),
+            Some(Command::Memory(command)) => memory::memory(self, command),
             Some(Command::Add { role, text }) => messages::add(self, *role, text),
             Some(
                 command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),

@@ -193,6 +193,7 @@ pub fn in_commands(text: &str) -> String {
     let keys = [
         ("u undoes it", "`pleach undo` takes it back"),
         ("R asks anew, c goes on", "`pleach regenerate` asks anew"),
+        ("/memories shows them", "`pleach memory list` shows them"),
         ("your draft is kept", "nothing was added to the conversation"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
@@ -236,20 +237,15 @@ pub fn escaped(json: &str) -> String {
 /// A number with commas.
 #[must_use]
 pub fn number(n: impl Into<u64>) -> String {
-    let digits = n.into().to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    crate::domain::tokens::grouped(n.into())
 }
 
 /// Millionths of a dollar as money.
 #[must_use]
 pub fn money(micro: u64) -> String {
+    if (1..100).contains(&micro) {
+        return format!("$0.{micro:06}");
+    }
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 

@@ -9,6 +9,7 @@ use super::stop::Stop;
 use super::{ask, pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
+use crate::domain::meter::{Calibration, PromptCost};
 use crate::domain::plan::{ContextPlan, Row, Verdict};
 use crate::domain::run::RunCard;
 use crate::engine::api::{Answer, Draft, DraftKind, Planned, Request, SessionView};
@@ -22,7 +23,8 @@ struct Solved {
     plan: Arc<ContextPlan>,
     digest: Hash,
     bytes: u64,
-    cost: Option<u64>,
+    calibration: Option<Calibration>,
+    cost: Option<PromptCost>,
 }
 
 /// What is asked again, if anything.
@@ -42,8 +44,8 @@ fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<S
     };
     let draft = Draft { text: text.into(), kind, ..Draft::default() };
     match run.client.plan(&view, draft, &mut run.io)? {
-        Planned::Plan { plan, request_digest, bytes, prompt_cost, .. } => {
-            Ok(Solved { view, plan, digest: request_digest, bytes, cost: prompt_cost })
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost })
         }
         Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
     }
@@ -68,17 +70,28 @@ pub(super) fn plan(
         return Ok(());
     }
     if run.io.json {
-        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest)));
+        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost));
     }
-    let mut text = described(&solved.plan);
-    let cost = solved.cost.map_or_else(String::new, |micro| format!(" · prompt ≈ {}", money(micro)));
-    let _ = write!(text, "request {} · {} bytes{cost}", solved.digest, number(solved.bytes));
+    let mut text = described(&solved.plan, solved.calibration);
+    let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
+    if let Some(cost) = solved.cost {
+        let _ = write!(text, "\n{}", priced(&cost));
+    }
     run.io.say(&text);
     Ok(())
 }
 
+/// `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached) · answer at most $0.0066`
+fn priced(cost: &PromptCost) -> String {
+    let label = cost.certainty.label();
+    let cached =
+        format!(" ({} uncached; {} tok {label} as in the last call)", money(cost.uncached_micro), number(cost.cached));
+    let cached = if cost.cached == 0 { String::new() } else { cached };
+    format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
+}
+
 /// A plan in words.
-fn described(plan: &ContextPlan) -> String {
+fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
     let mut text = String::new();
     let label = plan.certainty.label();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
@@ -86,15 +99,20 @@ fn described(plan: &ContextPlan) -> String {
     let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.name());
     let _ = writeln!(
         text,
-        "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} · tools {}",
+        "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} {label} · tools {} {label}",
         number(plan.budget.context_window),
         number(plan.budget.reserved_output),
         number(plan.budget.safety),
         number(plan.framing),
         number(plan.tools)
     );
-    for (section, tokens) in plan.sections() {
-        let _ = writeln!(text, "\n{} {}", column(section.title(), 60), number(tokens));
+    if let Some(known) = calibration {
+        let _ = writeln!(text, "→ {}: est {}", known.words(plan.est_total), known.sentence());
+    }
+    let _ = writeln!(text, "\n{} {:>9}", column("", 58), format!("tok {label}"));
+    for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {
+        let gap = if at == 0 { "" } else { "\n" };
+        let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));
         for row in plan.included().filter(|row| row.section() == Some(section)) {
             let _ = writeln!(text, "{}", line(row));
         }
@@ -153,10 +171,12 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
 
 fn card_line(card: &RunCard, view: &SessionView) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
-    let used = card.usage.prompt.map_or_else(|| format!("{} est", number(card.est_total)), number);
-    let cost = card.cost_micro.map(money).unwrap_or_default();
+    let used = card.usage.words(card.est_total, " · ");
+    let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+    let short =
+        card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
     format!(
-        "{}  plan {}  {}  {}  {} {used:>11} in  {cost}  {}",
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{short}",
         card.id,
         card.plan.short(),
         time(card.at),
@@ -173,11 +193,11 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     };
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
-        let mut value = serde_json::to_value(shape::plan(&plan, digest)).unwrap_or_default();
+        let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
         value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
         return run.io.value(&value);
     }
-    let mut text = described(&plan);
+    let mut text = described(&plan, None);
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
     }

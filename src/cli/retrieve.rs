@@ -166,7 +166,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     }
     for near in &found.set.near {
         let why = match near.why {
-            MissWhy::NoRoom { missing } => format!("no room, {missing} tokens missing"),
+            MissWhy::NoRoom { missing } => format!("no room, {missing} tok est missing"),
             MissWhy::Duplicate => "says what another says".into(),
             MissWhy::Below => "others fit better".into(),
         };
@@ -179,5 +179,5 @@ fn heading(item: &Evidence) -> String {
         .iter()
         .map(|(name, part)| format!("{name} {:.2}", part.as_f64().unwrap_or_default()))
         .collect();
-    format!("#{}  {} tokens  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
+    format!("#{}  {} tok est  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
 }

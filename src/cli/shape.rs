@@ -6,8 +6,10 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::MarkKind;
 use crate::domain::message::{Node, NodeHead, Part};
+use crate::domain::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::run::RunCard;
+use crate::domain::tokens::Certainty;
 use crate::domain::usage::Usage;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -25,6 +27,9 @@ pub struct PlanShape<'a> {
     request_digest: Option<Hash>,
     budget: BudgetShape,
     est_total: u32,
+    certainty: Certainty,
+    calibration: Option<CalibrationShape>,
+    cost: Option<CostShape>,
     framing: u32,
     tools: u32,
     sections: Vec<SectionShape>,
@@ -51,6 +56,38 @@ impl From<Budget> for BudgetShape {
             reserved_output: budget.reserved_output,
             safety: budget.safety,
             prompt: budget.prompt,
+        }
+    }
+}
+
+/// How the server counts beside us.
+#[derive(Serialize)]
+struct CalibrationShape {
+    factor: f64,
+    offset: i32,
+    error_pct: Option<f64>,
+    samples: u32,
+    calibrated_total: u32,
+}
+
+/// What a call costs before it is sent, in dollars.
+#[derive(Serialize)]
+struct CostShape {
+    prompt: f64,
+    prompt_uncached: f64,
+    cached_tokens: u32,
+    answer_at_most: f64,
+    certainty: Certainty,
+}
+
+impl From<PromptCost> for CostShape {
+    fn from(cost: PromptCost) -> Self {
+        Self {
+            prompt: dollars(cost.micro),
+            prompt_uncached: dollars(cost.uncached_micro),
+            cached_tokens: cost.cached,
+            answer_at_most: dollars(cost.answer_most_micro),
+            certainty: cost.certainty,
         }
     }
 }
@@ -122,9 +159,14 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
     }
 }
 
-/// A plan, with the digest of its request where that is known.
+/// A plan, with the digest of its request, how its server counts and what it costs where that is known.
 #[must_use]
-pub fn plan(plan: &ContextPlan, request_digest: Option<Hash>) -> PlanShape<'_> {
+pub fn plan(
+    plan: &ContextPlan,
+    request_digest: Option<Hash>,
+    calibration: Option<Calibration>,
+    cost: Option<PromptCost>,
+) -> PlanShape<'_> {
     let sections = plan.sections().into_iter();
     PlanShape {
         plan_id: plan.id,
@@ -137,6 +179,15 @@ pub fn plan(plan: &ContextPlan, request_digest: Option<Hash>) -> PlanShape<'_> {
         request_digest,
         budget: plan.budget.into(),
         est_total: plan.est_total,
+        certainty: plan.certainty,
+        calibration: calibration.map(|known| CalibrationShape {
+            factor: known.factor,
+            offset: known.offset,
+            error_pct: known.error_pct,
+            samples: known.samples,
+            calibrated_total: known.apply(plan.est_total),
+        }),
+        cost: cost.map(CostShape::from),
         framing: plan.framing,
         tools: plan.tools,
         sections: sections.map(|(section, tokens)| SectionShape { name: section.name(), tokens }).collect(),
@@ -271,6 +322,7 @@ pub struct RunShape<'a> {
     status: &'static str,
     est_total: u32,
     usage: Usage,
+    short_read: Option<ShortRead>,
     cost: Option<f64>,
     finish_reason: Option<&'a str>,
     attempts: u32,
@@ -296,6 +348,7 @@ pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
         status: card.status.name(),
         est_total: card.est_total,
         usage: card.usage,
+        short_read: card.short_read,
         cost: card.cost_micro.map(dollars),
         finish_reason: card.finish_reason.as_deref(),
         attempts: card.attempts,

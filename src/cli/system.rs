@@ -9,6 +9,7 @@ use super::stop::Stop;
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::meter::{Calibration, Learned};
 use crate::domain::model::ModelInfo;
 use crate::engine::api::{Answer, Request};
 use serde_json::{Value, json};
@@ -19,11 +20,29 @@ pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         Answer::Models(found) => found,
         other => return Err(unexpected(&other)),
     };
+    let learned = match run.client.call(Request::Meters, &mut run.io)? {
+        Answer::Meters(learned) => learned,
+        other => return Err(unexpected(&other)),
+    };
+    let of = |profile: &str, model: &ModelInfo| {
+        let is = |known: &&Learned| {
+            known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
+        };
+        learned.iter().find(is).map(|known| known.calibration)
+    };
     if run.io.json {
+        let shape = |profile: &str, model: &ModelInfo| {
+            let mut value = serde_json::to_value(model).unwrap_or_default();
+            value["calibration"] = json!(of(profile, model));
+            value
+        };
         let shapes: Vec<Value> = found
             .iter()
             .map(|(profile, result)| match result {
-                Ok(models) => json!({ "profile": profile, "models": models }),
+                Ok(models) => {
+                    let models: Vec<Value> = models.iter().map(|model| shape(profile, model)).collect();
+                    json!({ "profile": profile, "models": models })
+                }
                 Err(failure) => json!({ "profile": profile, "models": [], "error": failure.to_string() }),
             })
             .collect();
@@ -32,17 +51,23 @@ pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     for (profile, result) in &found {
         run.io.say(profile);
         match result {
-            Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model))),
+            Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model, of(profile, model)))),
             Err(failure) => run.io.say(&format!("  {failure}")),
         }
     }
     Ok(())
 }
 
-fn model_line(model: &ModelInfo) -> String {
+fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     let price =
         model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
-    format!("  {}  {:>9} tokens ({}){price}", column(&model.name, 40), number(model.context_window), model.source)
+    let meter = known.map_or_else(String::new, |known| format!("  actual = est {}", known.sentence()));
+    format!(
+        "  {}  {:>9} tokens ({}){price}{meter}",
+        column(&model.name, 40),
+        number(model.context_window),
+        model.source
+    )
 }
 
 /// `doctor`.

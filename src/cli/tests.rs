@@ -8,6 +8,7 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::meter::{Calibration, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::plan::{
     Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,
@@ -202,7 +203,14 @@ fn planned() -> Planned {
         plan: Arc::new(plan()),
         request_digest: Hash([9; 32]),
         bytes: 1_234,
-        prompt_cost: Some(28),
+        calibration: Some(Calibration { factor: 1.1, offset: 0, error_pct: Some(2.0), samples: 5 }),
+        cost: Some(PromptCost {
+            micro: 28,
+            uncached_micro: 40,
+            cached: 20,
+            answer_most_micro: 1_640,
+            certainty: Certainty::Calibrated,
+        }),
         same_prefix: None,
     }
 }
@@ -226,6 +234,7 @@ fn card(status: RunStatus) -> RunCard {
         items: 0,
         attached: 0,
         usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
+        short_read: None,
         cost_micro: Some(1_500),
         finish_reason: Some("stop".into()),
         ttft_ms: None,

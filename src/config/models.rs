@@ -124,7 +124,7 @@ mod tests {
         let own = ModelEntry {
             context_window: Some(16_000),
             input_limit: Some(0),
-            price: Some(Price { input: 1.0, output: 2.0, cached: None }),
+            price: Some(Price { input: 1.0, output: 2.0, ..Price::default() }),
             ..ModelEntry::default()
         };
         let table = ModelTable::new(BTreeMap::from([("gpt-5".into(), own)]));

@@ -108,19 +108,35 @@ impl Admitted<'_> {
         self.input.budget.prompt.saturating_sub(self.total)
     }
 
-    /// Works out what would leave if something came in, by choosing the window again with it.
+    /// Works out what would leave if something came in, by choosing the window again with it. A card's tokens are known
+    /// only at most, and a smaller one can push out more (a window that is cut back keeps less than one chosen anew), so
+    /// the worst of some sizes is told.
     pub(super) fn price(&self, coming: Coming) -> Price {
+        let fits = self.total.saturating_add(coming.tokens(self.window.start)) <= self.input.budget.prompt;
+        if fits && !self.window.refilled {
+            return self.price_of(coming, Some(self.window));
+        }
+        let whole = self.price_of(coming, None);
+        if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
+            return whole;
+        }
+        let smaller = [3, 2, 1].map(|quarters| Coming { outside: coming.outside / 4 * quarters, ..coming });
+        let others = smaller.into_iter().map(|coming| self.price_of(coming, None));
+        others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst })
+    }
+
+    fn price_of(&self, coming: Coming, then: Option<Window>) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
         let with = With { costs: &self.costs, coming };
-        let fits = self.total.saturating_add(coming.tokens(now.start)) <= room;
-        let then = if fits && !now.refilled {
-            now
-        } else {
-            let least = self.least(coming, &with);
-            if least > room {
-                return Price { pushes: (least - room, 0), lands: false };
+        let then = match then {
+            Some(then) => then,
+            None => {
+                let least = self.least(coming, &with);
+                if least > room {
+                    return Price { pushes: (least - room, 0), lands: false };
+                }
+                window::choose(self.input, &with, room)
             }
-            window::choose(self.input, &with, room)
         };
         let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);

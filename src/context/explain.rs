@@ -14,7 +14,10 @@ use crate::domain::policy::Section;
 /// The plan for what was admitted.
 pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
-    rows.extend(left_out::rows(admitted));
+    let (suggested, out): (Vec<Row>, Vec<Row>) =
+        left_out::rows(admitted).into_iter().partition(|row| row.verdict == Verdict::Suggested);
+    rows.extend(suggested);
+    rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);
     let label = render::needs_label(&rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {

@@ -6,7 +6,7 @@ use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
 use super::summed::Summed;
 use crate::domain::hash::Hash;
-use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, PlanInput, Sleeper, TurnInput};
+use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
@@ -262,10 +262,11 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 /// What was looked up, or could have been.
 fn near_row(admitted: &Admitted<'_>, near: &Near) -> Row {
     let (action, does) = &near.remedy;
+    let suggested = near.reason == Reason::PinSuggested;
     Row {
         atom: near.atom,
         kind: near.kind,
-        verdict: out(admitted, Coming::apart(near.tokens), action, does),
+        verdict: if suggested { Verdict::Suggested } else { out(admitted, Coming::apart(near.tokens), action, does) },
         reason: near.reason.clone(),
         tokens: near.tokens,
         title: near.title.clone(),

@@ -155,7 +155,7 @@ fn leads(row: &Row, layout: Layout) -> bool {
 
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
-        Some(Section::StickyPins) => row.kind == RowKind::Card,
+        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory),
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,
     }

@@ -143,12 +143,12 @@ impl Choice {
         match self {
             Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
             Self::OtherModel => "choose a model with a larger context window".into(),
-            Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens)", atoms.len()),
+            Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens est)", atoms.len()),
             Self::ShortenBodies { frees } => {
-                format!("switch to the policy layered, which shortens tool results (frees up to {frees} tokens)")
+                format!("switch to the policy layered, which shortens tool results (frees up to {frees} tokens est)")
             }
-            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens)"),
-            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens"),
+            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens est)"),
+            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens (est)"),
         }
     }
 }
@@ -173,7 +173,7 @@ impl Blocked {
     #[must_use]
     pub fn sentence(&self) -> String {
         format!(
-            "What must go into this call takes {} tokens and the prompt budget is {}; nothing was sent and nothing was cut.",
+            "What must go into this call takes {} tokens (est) and the prompt budget is {}; nothing was sent and nothing was cut.",
             self.needed, self.budget.prompt
         )
     }

@@ -1,9 +1,10 @@
 //! Branches and sessions: names, heads, and the overlay of choices that a branch carries.
 //! Not for: marks themselves (`mark`) or the messages (`tree`).
 
+use super::asks::SuggestedPin;
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
-use super::mark::Mark;
+use super::mark::{Atom, Mark};
 use super::mode::Mode;
 use super::plan::Anchor;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct Overrides {
     /// the branch stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
+    /// Pins that were suggested and turned down: they are not suggested again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dismissed: Vec<Atom>,
 }
 
 /// A named pointer into the session's tree, with its overlay.
@@ -116,4 +120,7 @@ pub struct StateVersion {
     pub version: u32,
     /// Milliseconds since 1970.
     pub at: i64,
+    /// What the same block suggested to pin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<SuggestedPin>,
 }

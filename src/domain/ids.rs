@@ -42,6 +42,10 @@ id!(
     NodeId
 );
 id!(
+    /// A memory: something that is to be known beyond the message that said it.
+    MemoryId
+);
+id!(
     /// A run: one call to a model server, whatever became of it.
     RunId
 );

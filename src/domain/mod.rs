@@ -3,6 +3,7 @@
 //!
 //! A person's words for these are in the glossary of the crate's documentation.
 
+pub mod asks;
 pub mod blocked;
 pub mod branch;
 pub mod capsule;
@@ -17,7 +18,9 @@ pub mod ids;
 pub mod input;
 pub mod lane;
 pub mod mark;
+pub mod memory;
 pub mod message;
+pub mod meter;
 pub mod mode;
 pub mod model;
 pub mod op;
@@ -31,6 +34,7 @@ pub mod safe;
 pub mod state;
 pub mod tokens;
 pub mod trace;
+pub mod transition;
 pub mod tree;
 pub mod tuning;
 pub mod usage;

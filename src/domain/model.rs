@@ -2,6 +2,7 @@
 //! Not for: talking to them (`llm`) or reading configuration files (`config`).
 
 use super::tokens::Encoding;
+use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 /// How a server wants requests written. Plain data: the bytes are rendered from it.
@@ -172,8 +173,12 @@ pub struct Price {
     pub input: f64,
     /// Answer.
     pub output: f64,
-    /// Prompt tokens from the cache.
+    /// Prompt tokens from the cache; as `input` where it is not told.
     pub cached: Option<f64>,
+    /// Prompt tokens put into the cache; as `input` where it is not told.
+    pub cache_write: Option<f64>,
+    /// Tokens thought aloud; as `output` where it is not told.
+    pub reasoning: Option<f64>,
 }
 
 impl Price {
@@ -188,6 +193,31 @@ impl Price {
         let fresh = f64::from(prompt.saturating_sub(cached)) * self.input;
         let reused = f64::from(cached.min(prompt)) * self.cached.unwrap_or(self.input);
         (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
+    }
+
+    /// What a call cost by the server's own numbers, in millionths of a dollar. None where it told too little to know.
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "prices and counts are small and not negative"
+    )]
+    pub fn bill(&self, usage: &Usage) -> Option<u64> {
+        let (prompt, completion) = (usage.whole_prompt()?, usage.completion?);
+        let (read, written) = (usage.cached_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
+        let fresh = prompt.saturating_sub(read.saturating_add(written));
+        let thought = usage.reasoning.unwrap_or(0);
+        // Where more was thought than answered, the answer's number leaves the thoughts out.
+        let said = if thought > completion { completion } else { completion - thought };
+        let parts = [
+            (fresh, self.input),
+            (read, self.cached.unwrap_or(self.input)),
+            (written, self.cache_write.unwrap_or(self.input)),
+            (said, self.output),
+            (thought, self.reasoning.unwrap_or(self.output)),
+        ];
+        let sum: f64 = parts.iter().map(|(tokens, price)| f64::from(*tokens) * price).sum();
+        Some(sum.round().max(0.0) as u64)
     }
 }
 
@@ -210,4 +240,30 @@ pub struct ModelInfo {
     pub price: Option<Price>,
     /// Where the window comes from: `server`, `table`, `profile` or `assumed`.
     pub source: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_billed_by_the_servers_numbers() {
+        let price = Price { input: 2.0, output: 8.0, cached: Some(0.5), cache_write: Some(2.5), reasoning: Some(10.0) };
+        let plain = Usage { prompt: Some(1_000), completion: Some(100), ..Usage::default() };
+        assert_eq!(price.bill(&plain), Some(2_800));
+        let cached = Usage { cached_read: Some(600), ..plain };
+        assert_eq!(price.bill(&cached), Some(400 * 2 + 300 + 800));
+        let beside = Usage { prompt: Some(400), cached_read: Some(600), ..plain };
+        assert_eq!(price.bill(&beside), price.bill(&cached), "cached tokens told beside the prompt");
+        let written = Usage { cached_read: Some(600), cache_write: Some(100), ..plain };
+        assert_eq!(price.bill(&written), Some(300 * 2 + 300 + 250 + 800));
+        let thought = Usage { reasoning: Some(40), ..plain };
+        assert_eq!(price.bill(&thought), Some(2_000 + 60 * 8 + 40 * 10));
+        let apart = Usage { reasoning: Some(140), ..plain };
+        assert_eq!(price.bill(&apart), Some(2_000 + 100 * 8 + 140 * 10), "thoughts told beside the answer");
+        let bare = Price { cached: None, cache_write: None, reasoning: None, ..price };
+        assert_eq!(bare.bill(&Usage { reasoning: Some(40), ..written }), Some(2_800));
+        assert_eq!(price.bill(&Usage { completion: None, ..plain }), None, "half a bill is none");
+        assert_eq!(price.bill(&Usage::default()), None);
+    }
 }

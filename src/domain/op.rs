@@ -5,6 +5,7 @@ use super::branch::Overrides;
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, Mark};
+use super::memory::Memory;
 use serde::{Deserialize, Serialize};
 
 /// One reversible change. Undo applies `before`, but only where the present still equals `after`.
@@ -87,6 +88,13 @@ pub enum Change {
         before: Option<u32>,
         /// The version from then.
         after: Option<u32>,
+    },
+    /// A memory came, went or changed.
+    Memory {
+        /// Until then.
+        before: Option<Box<Memory>>,
+        /// From then.
+        after: Option<Box<Memory>>,
     },
 }
 

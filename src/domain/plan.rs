@@ -114,6 +114,8 @@ pub enum RowKind {
     Part,
     /// A look through older messages: what was looked for, and whether it was.
     Search,
+    /// A memory that a person confirmed.
+    Memory,
 }
 
 impl RowKind {
@@ -133,6 +135,7 @@ impl RowKind {
             Self::Message => "message",
             Self::Part => "part",
             Self::Search => "search",
+            Self::Memory => "memory",
         }
     }
 }

@@ -52,6 +52,13 @@ pub enum Reason {
     },
     /// In: sums up turns that do not go themselves.
     Summary,
+    /// In: a memory that a person confirmed.
+    Memory {
+        /// A short preference that goes whatever is asked.
+        standing: bool,
+    },
+    /// Suggested: the model named it to be pinned.
+    PinSuggested,
     /// Out: no room.
     Budget {
         /// Tokens that were free for it.
@@ -145,7 +152,10 @@ impl Reason {
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
-            Self::Budget { free } => format!("No room: {free} tokens were free for it."),
+            Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
+            Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
+            Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
+            Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
@@ -199,6 +209,8 @@ impl Reason {
             Self::Retrieved { .. } => "retrieved",
             Self::Searched { .. } => "searched",
             Self::Summary => "summary",
+            Self::Memory { .. } => "memory",
+            Self::PinSuggested => "pin_suggested",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
             Self::Superseded { .. } => "superseded",
@@ -247,9 +259,9 @@ impl Remedy {
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; no turn has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens too many, so the budget must grow too"),
-            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens)"),
+            (tokens, 0) => format!("; {tokens} tokens (est) too many, so the budget must grow too"),
+            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens est)"),
+            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens est)"),
         };
         format!("{key} {}{price}", self.does)
     }

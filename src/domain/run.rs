@@ -3,6 +3,7 @@
 
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, RunId, SessionId};
+use super::meter::ShortRead;
 use super::mode::Mode;
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,9 @@ pub struct RunCard {
     pub attached: u32,
     /// What the server reported.
     pub usage: Usage,
+    /// The server read far less than was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_read: Option<ShortRead>,
     /// Cost in millionths of a dollar, where known.
     pub cost_micro: Option<u64>,
     /// The finish reason, verbatim.

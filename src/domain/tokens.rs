@@ -57,6 +57,20 @@ impl Certainty {
     }
 }
 
+/// A number with thousands separated: `1,204`.
+#[must_use]
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Counts tokens. Never panics and takes any text; slow on first use (loads a vocabulary), so never on the screen's thread.
 pub trait CountTokens: Send + Sync {
     /// Tokens of `text` in `encoding`.

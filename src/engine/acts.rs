@@ -60,7 +60,9 @@ impl Core {
                 expect: before.as_ref().map(|mark| mark.revision),
                 mark: after.clone(),
             });
-            changes.push(Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) });
+            let change = Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) };
+            writes.extend(self.mark_step(&change));
+            changes.push(change);
         }
         if changes.is_empty() {
             return Ok(Answer::Done("Nothing is selected.".into()));
@@ -102,7 +104,7 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
-        let noted = matches!(target, Atom::Section { .. });
+        let noted = matches!(target, Atom::Section { .. }) && !self.is_memory(branch.id, &target);
         if noted && kind.excludes() {
             return Ok(None);
         }
@@ -153,6 +155,7 @@ impl Core {
     pub(super) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
         let session = self.session_of(branch.id)?;
         match item {
+            Item::Atom(atom) if self.is_memory(branch.id, atom) => Ok((*atom, None)),
             Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
@@ -300,6 +303,7 @@ impl Core {
             withdrawn: false,
             version: session.next_state(),
             at: self.now(),
+            pins: Vec::new(),
         };
         let change = Change::State { branch: id, before, after: Some(version.version) };
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
@@ -328,7 +332,8 @@ impl Core {
         for node in answers {
             let words = self.content(node)?.words();
             if let Some(block) = crate::domain::state::find(&words, true) {
-                return self.edit_state(id, &block.text, "rebuilt the state from the newest answer that holds one");
+                let state = crate::domain::asks::read(&block.text).state;
+                return self.edit_state(id, &state, "rebuilt the state from the newest answer that holds one");
             }
         }
         Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))
@@ -356,7 +361,7 @@ pub(super) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let found = turns.into_iter().find(|turn| turn.nodes.contains(&at));
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
-    super::assemble::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+    super::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
 /// The note of a mark on an atom, and a refusal for what cannot be marked.

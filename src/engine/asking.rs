@@ -250,15 +250,17 @@ impl Core {
     }
 
     /// A solved plan as the screen gets it.
-    pub(super) fn shown(&self, branch: BranchId, solved: &Solved) -> Planned {
+    pub(super) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
+        let same = self.outlines.get(&branch).map(|before| same_prefix(before, &solved.outline));
         Planned::Plan {
             plan: solved.plan.clone(),
             request_digest: solved.wire.digest,
             bytes: solved.wire.bytes.len() as u64,
-            prompt_cost: price.map(|price| price.micro(solved.plan.est_total, 0, 0)),
-            same_prefix: self.outlines.get(&branch).map(|before| same_prefix(before, &solved.outline)),
+            calibration: self.calibration(&solved.plan),
+            cost: self.prompt_cost(price, &solved.plan, same.unwrap_or(0)),
+            same_prefix: same,
         }
     }
 
@@ -277,9 +279,9 @@ impl Core {
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
         let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
-        match self.drawn.get(&branch).filter(complete) {
-            Some(drawn) => {
-                let result = Ok(self.shown(branch, &drawn.solved));
+        match self.drawn.get(&branch).filter(complete).map(|drawn| drawn.solved.clone()) {
+            Some(solved) => {
+                let result = Ok(self.shown(branch, &solved));
                 self.send_drawn(ticket, branch, &draft, result);
                 Ok(())
             }

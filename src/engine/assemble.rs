@@ -2,6 +2,7 @@
 //! Not for: fetching and counting (`gather`) or solving (`context`).
 
 use super::gather::{Bag, Gathered, Gatherer, bar};
+use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::setup::wire_digest;
 use super::snapshot::{Snapshot, TurnHeads};
 use super::summaries::{self, Going, summary_text};
@@ -20,9 +21,6 @@ use crate::domain::safe::Safe;
 use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::tuning::Choose;
 use std::sync::Arc;
-
-/// Bytes of a state block that are sent; longer ones are cut at a line.
-const STATE_BYTES: usize = 8 * 1024;
 
 /// A plan's input under construction.
 pub(super) struct Work<'a> {
@@ -467,47 +465,4 @@ impl<'a> Work<'a> {
             frozen: frozen.finish(),
         }
     }
-}
-
-/// A state block as it is sent.
-pub(super) fn state_text(state: &str) -> String {
-    project::block("State", bounded(state))
-}
-
-/// A turn as the card that stands for it outside the window.
-pub(super) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) -> String {
-    let body = project::card_body(parts.iter().map(|(role, content)| (*role, content.as_ref())));
-    project::fenced(&format!("Turn {number} of this conversation, {} (kept as context)", date(at)), &body)
-}
-
-/// A message as the quote that is replied to.
-pub(super) fn quote_text(head: &NodeHead, content: &Content) -> String {
-    let words = project::words(head.key, head.role, content, Form::NoState);
-    project::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
-}
-
-fn bounded(state: &str) -> &str {
-    if state.len() <= STATE_BYTES {
-        return state;
-    }
-    let end = (0..=STATE_BYTES).rev().find(|at| state.is_char_boundary(*at)).unwrap_or(0);
-    state[..end].rfind('\n').map_or(&state[..end], |line| &state[..line])
-}
-
-/// The atom of a turn with this number (0: the preamble).
-pub(super) fn atom_of(number: u32, heads: &[NodeHead]) -> Atom {
-    let first = heads.first().map(|head| head.key).unwrap_or_default();
-    if number == 0 {
-        return Atom::Preamble { first };
-    }
-    Atom::Turn { user: first, tip: heads.last().map_or(first, |head| head.key) }
-}
-
-fn title_of(heads: &[NodeHead]) -> String {
-    heads.iter().map(|head| head.preview.as_str()).find(|preview| !preview.is_empty()).unwrap_or_default().to_owned()
-}
-
-/// The day of a time, in UTC, so that the same message has the same label everywhere.
-fn date(at: i64) -> String {
-    jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }

@@ -16,14 +16,8 @@ use crate::domain::op::{Change, Operation};
 use crate::domain::policy::StateBlock;
 use crate::domain::provider::CallEnd;
 use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::state;
 use crate::domain::usage::UsageReport;
 use crate::store::types::{StoreError, Write};
-
-/// A server that read less than this share of what was sent (in percent) has cut the prompt.
-const ALARM_PERCENT: u32 = 50;
-/// Small prompts differ by their framing alone; no alarm below this.
-const ALARM_TOKENS: u32 = 400;
 
 impl Core {
     /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
@@ -163,7 +157,8 @@ impl Core {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
             let head = core.grow(branch, live, Role::Assistant, content, end)?;
-            let state = core.new_state(branch, &head, content, end)?;
+            let wishes = core.wishes(branch, live, &head, content, end)?;
+            let state = wishes.state.clone();
             let card = RunCard { answer: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
@@ -171,6 +166,7 @@ impl Core {
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
+            writes.extend(wishes.writes);
             let counts = end == End::Complete && !bare;
             let marks = if counts { core.marks_after(branch, live)? } else { Vec::new() };
             writes.extend(marks.iter().map(|(old, new)| Write::PutMark {
@@ -180,9 +176,9 @@ impl Core {
                 mark: new.clone(),
             }));
             writes.extend(core.head_operation(branch, live, head.id, &marks));
-            Ok(((head, state, marks, card), writes))
+            Ok(((head, state, marks, card, wishes.said), writes))
         })?;
-        let (head, state, marks, card) = answered;
+        let (head, state, marks, card, said) = answered;
         live.undoable = live.moves;
         live.card = card;
         if let Ok(session) = self.session_mut(branch) {
@@ -197,6 +193,9 @@ impl Core {
         let tip = self.landed(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         self.settle(branch, live, state, end);
+        for words in said {
+            self.say(Event::Notice(words));
+        }
         Ok(())
     }
 
@@ -223,40 +222,8 @@ impl Core {
         if state.is_some() || missing {
             self.say(Event::State { branch, version: state, missing });
         }
+        self.meters.forget();
         self.say(Event::Run(Box::new(card)));
-        self.alarm(live);
-    }
-
-    /// A server that read far less than was sent has cut the prompt in silence.
-    fn alarm(&self, live: &Live) {
-        let Some(read) = live.card.usage.prompt else { return };
-        let sent = live.card.est_total;
-        if sent >= ALARM_TOKENS && u64::from(read) * 100 < u64::from(sent) * u64::from(ALARM_PERCENT) {
-            self.say(Event::Alarm(format!(
-                "The server read {read} tokens of about {sent} that were sent: it cut the prompt. Set the model's real context window in the profile."
-            )));
-        }
-    }
-
-    fn new_state(
-        &self,
-        branch: BranchId,
-        head: &NodeHead,
-        content: &Content,
-        end: End,
-    ) -> Result<Option<StateVersion>, Failure> {
-        let block = state::find(&content.words(), end == End::Complete);
-        let version = self.session_of(branch)?.next_state();
-        Ok(block.map(|block| StateVersion {
-            text: block.text,
-            node: head.id,
-            key: head.key,
-            edited: false,
-            branch: None,
-            withdrawn: false,
-            version,
-            at: head.at,
-        }))
     }
 
     /// Leases that were sent lose a turn, once a user message; once-marks that counted in a call are used up.
@@ -351,6 +318,7 @@ impl Core {
         live.undoable |= live.moves && live.state.phase == Phase::Closed;
         live.card = card;
         live.traces.clear();
+        self.meters.forget();
         self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&live.card);
@@ -394,6 +362,7 @@ impl Core {
         let card = live.card.clone();
         let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
         self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
+        self.meters.forget();
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&card);
         }
@@ -470,16 +439,18 @@ fn usage(live: &Live) -> Option<UsageReport> {
     let plan = &live.solved.plan;
     let error = outcome
         .usage
-        .prompt
+        .prompt_read(plan.est_total)
         .map(|actual| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0);
     Some(UsageReport {
         run: live.card.id,
         plan: plan.id,
         provider: live.card.profile.clone(),
         model: live.card.model.clone(),
+        encoding: plan.encoding.name().to_owned(),
         est_prompt: plan.est_total,
         est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
         usage: outcome.usage,
+        short: live.card.short_read.is_some(),
         est_error_pct: error,
         finish_reason: outcome.finish_reason.clone(),
         ttft_ms: outcome.ttft_ms,

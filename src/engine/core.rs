@@ -5,6 +5,7 @@ use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
 use super::condense::Drafts;
 use super::live::Live;
+use super::meters::Meters;
 use super::planner::{Done, Planner};
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
@@ -53,6 +54,7 @@ pub(super) struct Core {
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
     pub(super) learned: Learned,
+    pub(super) meters: Meters,
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
@@ -67,6 +69,8 @@ pub(super) struct Core {
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
     pub(super) data_version: i64,
+    /// The memories' clock when it was last looked at (see the store).
+    pub(super) memory_clock: Option<String>,
 }
 
 impl Core {
@@ -90,6 +94,7 @@ impl Core {
             drawn: HashMap::new(),
             outlines: HashMap::new(),
             learned: Learned::default(),
+            meters: Meters::default(),
             planner,
             vectors,
             drafts: Drafts::default(),
@@ -99,6 +104,7 @@ impl Core {
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,
+            memory_clock: None,
         }
     }
 
@@ -112,6 +118,7 @@ impl Core {
             self.recovered.push(failure.to_string());
         }
         self.data_version = self.store.data_version().unwrap_or_default();
+        self.memory_clock = self.store.memory_clock().unwrap_or_default();
         while let Ok(message) = inbox.recv() {
             #[cfg(debug_assertions)]
             rehearse(&message);

@@ -81,12 +81,12 @@ impl Finder {
             there.take_vectors(vectors.arrived(session));
         }
         let place = there.scope(path);
-        let shelf = &*there;
+        let there = &*there;
         Ok(Library {
             store,
             vectors: self.vectors.as_ref(),
-            shelf,
-            scope: &shelf.scopes[place].1,
+            shelf: there,
+            scope: &there.scopes[place].1,
             texts: RefCell::new(HashMap::new()),
             lists: RefCell::new(HashMap::new()),
         })

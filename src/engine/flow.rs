@@ -3,7 +3,6 @@
 
 use super::api::Event;
 use super::core::{Core, Inbox};
-use super::live::Live;
 use super::stream::{Report, Tools, preview};
 use super::turn::{Effect, Phase, TurnEvent, step};
 use crate::domain::failure::{Failure, FailureKind};
@@ -54,14 +53,18 @@ impl Core {
         if text.is_empty() && reasoning.is_empty() {
             return;
         }
-        let price = self.live.get(&branch).and_then(|live| live.model.price.map(|price| (price, live.card.est_total)));
-        let cost_micro = price.map(|(price, prompt)| price.micro(prompt, 0, tokens));
+        let live = self.live.get(&branch);
+        let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
+        let cost_micro = price.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
         let certainty = Certainty::Estimated;
         self.say(Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro });
     }
 
     fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
+        let plan = self.live.get(&branch).map(|live| live.solved.plan.clone());
+        let short_read = plan.and_then(|plan| self.short_read(&plan, &outcome.usage));
         let Some(live) = self.live.get_mut(&branch) else { return };
+        live.card.short_read = short_read;
         if live.state.arrived.is_empty() && outcome.error.is_none() && outcome.end != CallEnd::Cancelled {
             outcome.end = CallEnd::Errored;
             let nothing = Failure::new(FailureKind::Provider, "The server ended its answer without saying anything.");
@@ -80,7 +83,7 @@ impl Core {
         live.card.ttft_ms = outcome.ttft_ms;
         live.card.total_ms = Some(outcome.total_ms);
         live.card.attempts = outcome.attempts;
-        live.card.cost_micro = cost(live, &outcome);
+        live.card.cost_micro = live.model.price.and_then(|price| price.bill(&outcome.usage));
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnEvent::Ended(outcome));
     }
@@ -291,10 +294,4 @@ fn stopped() -> Outcome {
         ttft_ms: None,
         total_ms: 0,
     }
-}
-
-fn cost(live: &Live, outcome: &Outcome) -> Option<u64> {
-    let price = live.model.price?;
-    let usage = outcome.usage;
-    Some(price.micro(usage.prompt?, usage.cached_read.unwrap_or(0), usage.completion.unwrap_or(0)))
 }

@@ -17,7 +17,7 @@ use crate::domain::ids::NodeId;
 use crate::domain::input::{Block, Near, PlanInput};
 use crate::domain::mark::Atom;
 use crate::domain::message::{NodeHead, Role};
-use crate::domain::mode::{Mode, SearchWish};
+use crate::domain::mode::{Mode, ModeLimits, SearchWish};
 use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source};
 use crate::domain::policy::Section;
 use crate::retrieval::fill::{Card, Filled, Room, fill};
@@ -138,10 +138,15 @@ fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
 }
 
 /// Adds what is found to a plan's input.
-pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
+pub(super) fn add(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    asked: Option<String>,
+    found: &mut Gathered,
+) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
     let tokens = allowance(snapshot);
-    let Some(query) = asked(gatherer, snapshot)?.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
+    let Some(query) = asked.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
         return Ok(());
     };
     let Some(first) = first_plan(&mut found.input, tokens) else { return Ok(()) };
@@ -166,7 +171,7 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
         query: &query,
         out: out.clone(),
         lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
-        tokens: found.input.reserve.saturating_sub(FRAME),
+        tokens: found.input.reserve.saturating_sub(FRAME).saturating_sub(super::remembered::held(&found.input)),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
         haste: snapshot.haste,
@@ -186,20 +191,23 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
 
 /// Tokens that may be spent on what is found.
 fn allowance(snapshot: &Snapshot) -> u32 {
+    limits(snapshot).retrieval_tokens
+}
+
+/// What mode, policy and the person's wish for this call allow.
+pub(super) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
         (SearchWish::Never, _) => Mode::Off,
         (SearchWish::Anyway, Mode::Off) => Mode::Light,
+        (SearchWish::Auto, _) if !rules.policy.retrieval => Mode::Off,
         (SearchWish::Anyway | SearchWish::Auto, mode) => mode,
     };
-    if snapshot.search == SearchWish::Auto && !rules.policy.retrieval {
-        return 0;
-    }
-    mode.limits(rules.budget.prompt).retrieval_tokens
+    mode.limits(rules.budget.prompt)
 }
 
 /// What the person asks in the open turn.
-fn asked(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
+pub(super) fn asked(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
         return Ok(Some(content.words()));
     }
@@ -317,7 +325,7 @@ fn fit(input: &mut PlanInput, snapshot: &Snapshot, out: &[Range<usize>]) {
         Ok(plan) => taken(snapshot, input, &plan) != out,
         Err(_) => true,
     };
-    let cards = input.blocks.iter().any(|block| block.section == Section::Retrieved);
+    let cards = input.blocks.iter().any(|block| block.section == Section::Retrieved && block.kind != RowKind::Memory);
     if grew && cards {
         input.reserve = kept;
     }

@@ -5,6 +5,7 @@ use super::assemble::Work;
 use super::finder::Finder;
 use super::found;
 use super::recipe::Recipe;
+use super::remembered::{self, Memories};
 use super::setup::Prompts;
 use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
@@ -70,6 +71,7 @@ pub(super) struct Gatherer {
     counter: Arc<dyn CountTokens>,
     pub(super) prompts: Arc<Prompts>,
     pub(super) finder: Finder,
+    pub(super) memories: Memories,
     memory: HashMap<(Hash, Encoding, bool), Counted>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
@@ -78,12 +80,13 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
-        let finder = Finder::new(store.clone());
+        let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
         Self {
-            finder,
             store,
             counter,
             prompts,
+            finder,
+            memories,
             memory: HashMap::new(),
             contents: HashMap::new(),
             content_bytes: 0,
@@ -107,7 +110,10 @@ impl Gatherer {
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let mut found = Work::new(self, snapshot).assemble()?;
-        found::add(self, snapshot, &mut found)?;
+        let asked = found::asked(self, snapshot)?;
+        remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
+        found::add(self, snapshot, asked, &mut found)?;
+        super::suggested::add(snapshot, &mut found.input);
         Ok(found)
     }
 

@@ -178,6 +178,8 @@ impl Core {
         let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
         let session_id = session.card.id;
         let count = nodes.len();
+        let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
+        let memories = self.made_from(session_id, &keys)?;
         let vectors = self.vectors_of(&nodes)?;
         self.store.write(vec![Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }])?;
         let fresh = Session::load(&self.store, session_id)?;
@@ -192,7 +194,9 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(self.and_the_log(format!("{count} messages are removed for good; their place is kept."))))
+        Ok(Answer::Done(
+            self.and_the_log(format!("{count} messages are removed for good; their place is kept.{memories}")),
+        ))
     }
 
     /// Says where removed text is not quite gone yet.
@@ -343,7 +347,8 @@ fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
         let block = crate::domain::state::find(&node.content.words(), node.head.end == End::Complete)?;
-        Some((node, block.text))
+        let state = crate::domain::asks::read(&block.text).state;
+        (!state.is_empty()).then_some((node, state))
     });
     let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
         text,
@@ -354,6 +359,7 @@ fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
         withdrawn: false,
         version,
         at: node.head.at,
+        pins: Vec::new(),
     };
     found.zip(first..).map(version).collect()
 }

@@ -8,6 +8,7 @@ use super::session::Session;
 use super::snapshot::{Question, fresh_key};
 use super::stream::{Call, Report};
 use super::turn::{Effect, Phase, TurnEvent, TurnState};
+use crate::context::render::same_prefix;
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
@@ -45,6 +46,8 @@ pub(super) struct Live {
     pub(super) card: RunCard,
     pub(super) solved: Solved,
     pub(super) model: ModelInfo,
+    /// What the present call's prompt costs as far as is known before the answer.
+    pub(super) prompt_micro: Option<u64>,
     pub(super) outcome: Option<Outcome>,
     pub(super) failure: Option<Failure>,
     /// Atoms that went with any of the turn's calls.
@@ -87,6 +90,7 @@ impl Core {
             card: new_card(&branch, solved, 1, at),
             solved: solved.clone(),
             model: rules.model.clone(),
+            prompt_micro: None,
             outcome: None,
             failure: None,
             sent: HashSet::new(),
@@ -138,6 +142,9 @@ impl Core {
             session.put_run(&live.card);
         }
         self.touched(id);
+        let same = self.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
+        let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
+        live.prompt_micro = cost.map(|cost| cost.micro);
         self.outlines.insert(id, live.solved.outline.clone());
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
@@ -267,6 +274,7 @@ fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
         items,
         attached,
         usage: crate::domain::usage::Usage::default(),
+        short_read: None,
         cost_micro: None,
         finish_reason: None,
         ttft_ms: None,

@@ -196,7 +196,10 @@ fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Resu
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
-        .filter(|row| matches!(row.kind, RowKind::Text | RowKind::Note | RowKind::Card | RowKind::Search))
+        .filter(|row| {
+            use RowKind as K;
+            matches!(row.kind, K::Text | K::Note | K::Card | K::Search | K::Memory)
+        })
         .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| bag.recipes.contains_key(&text)))
         .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();

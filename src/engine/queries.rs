@@ -2,10 +2,10 @@
 //! Not for: anything that changes a session.
 
 use super::api::{Answer, Finding};
-use super::assemble::{card_text, quote_text, state_text};
 use super::core::{Core, Inbox};
 use super::finder::searchable;
 use super::gather::Bag;
+use super::labels::{card_text, quote_text, state_text};
 use super::planner::Stored;
 use super::session::Session;
 use super::summaries::all_texts;
@@ -18,6 +18,7 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Role};
+use crate::domain::meter::Learned;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::provider::ProviderError;
@@ -36,6 +37,9 @@ impl Core {
         let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
         if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
+        }
+        if row.kind == RowKind::Memory {
+            return Ok(Answer::Text(row.title.clone()));
         }
         let mut out = String::new();
         for (role, text) in self.item_texts(row, &drawn.solved.bag, row.included())? {
@@ -267,7 +271,7 @@ impl Core {
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
         let work = move || {
             let embedder = std::thread::spawn(move || super::embedder::finding(embedder.as_ref()));
-            let checked = std::thread::spawn(move || store_findings(&store));
+            let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
             let threads: Vec<_> = profiles
                 .into_iter()
                 .map(|profile| {
@@ -275,9 +279,10 @@ impl Core {
                     std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
                 })
                 .collect();
-            let mut findings = checked.join().unwrap_or_default();
+            let (mut findings, meters) = checked.join().unwrap_or_default();
             findings.push(workspace);
             findings.extend(embedder.join());
+            findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };
@@ -321,6 +326,17 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         });
     }
     found
+}
+
+/// How the models that were asked count, beside our estimates.
+fn meter_findings(store: &Store) -> Vec<Finding> {
+    let finding = |known: Learned| Finding {
+        subject: format!("meter {}/{}", known.profile, known.model),
+        ok: None,
+        text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
+        todo: String::new(),
+    };
+    super::meters::learned(store).into_iter().map(finding).collect()
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {

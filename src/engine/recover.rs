@@ -193,6 +193,11 @@ impl Core {
             return;
         }
         self.data_version = version;
+        let clock = self.store.memory_clock().unwrap_or_default();
+        if std::mem::replace(&mut self.memory_clock, clock.clone()) != clock {
+            self.memories_moved();
+        }
+        self.meters.forget();
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
             if self.changed(id).unwrap_or(true) {

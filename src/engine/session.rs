@@ -25,6 +25,8 @@ pub(super) struct Session {
     pub(super) states: Vec<StateVersion>,
     /// Which of `states` hang on a node.
     pub(super) state_at: HashMap<NodeId, Vec<usize>>,
+    /// Which of `states` suggest pins, oldest first.
+    pub(super) suggesting: Vec<usize>,
     pub(super) runs: Vec<RunCard>,
     /// All capsules, by id.
     pub(super) capsules: HashMap<Hash, Held>,
@@ -45,6 +47,7 @@ impl Session {
             branches: store.branches(id)?,
             states: Vec::new(),
             state_at: HashMap::new(),
+            suggesting: Vec::new(),
             runs: store.runs(id)?,
             capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
             current: BranchId(id.0),
@@ -104,6 +107,9 @@ impl Session {
     pub(super) fn add_states(&mut self, versions: impl IntoIterator<Item = StateVersion>) {
         for version in versions {
             self.state_at.entry(version.node).or_default().push(self.states.len());
+            if !version.pins.is_empty() {
+                self.suggesting.push(self.states.len());
+            }
             self.states.push(version);
         }
     }

@@ -4,6 +4,7 @@
 use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
+use super::suggested::{self, Suggestion};
 use super::summaries::{self, Ground, Summaries};
 use super::vectors::Haste;
 use crate::domain::branch::{Branch, StateVersion};
@@ -61,6 +62,8 @@ pub(super) struct Snapshot {
     pub(super) lane: String,
     /// How an embedder may be used.
     pub(super) haste: Haste,
+    /// What the model suggested to pin.
+    pub(super) suggested: Vec<Suggestion>,
 }
 
 /// What is asked.
@@ -126,6 +129,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
         haste: Haste::Typing,
+        suggested: suggested::on(session, branch, &path),
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),

@@ -371,6 +371,7 @@ impl Job {
             total_ms: None,
             attempts: 0,
             error: None,
+            short_read: None,
             at: self.now,
         }
     }
@@ -384,9 +385,7 @@ impl Job {
             CallEnd::Cancelled => RunStatus::Cancelled,
         };
         card.usage = outcome.usage;
-        let price = self.rules.model.price.zip(outcome.usage.prompt);
-        let out = outcome.usage.completion.unwrap_or(0);
-        card.cost_micro = price.map(|(price, prompt)| price.micro(prompt, outcome.usage.cached_read.unwrap_or(0), out));
+        card.cost_micro = self.rules.model.price.and_then(|price| price.bill(&outcome.usage));
         card.finish_reason.clone_from(&outcome.finish_reason);
         (card.ttft_ms, card.total_ms, card.attempts) = (outcome.ttft_ms, Some(outcome.total_ms), outcome.attempts);
         card.error = outcome.error.as_ref().map(|error| error.what.clone());
@@ -396,6 +395,8 @@ impl Job {
             plan: plan.id,
             provider: card.profile.clone(),
             model: card.model.clone(),
+            encoding: plan.encoding.name().to_owned(),
+            short: false,
             est_prompt: plan.est_total,
             est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
             usage: outcome.usage,

@@ -40,6 +40,8 @@ impl Core {
         }
         let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
+        writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
+        writes.extend(changes.iter().filter_map(|change| self.mark_step(change)));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.branch(*branch)?.anchor;
@@ -98,6 +100,7 @@ impl Core {
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
             Change::State { .. } => true,
+            Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
         };
         if stands {
             return Ok(());
@@ -137,6 +140,7 @@ impl Core {
             Change::Capsules { branch, before, after } => {
                 vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
             }
+            Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
             Change::State { branch, before, after } => {
                 let Ok(session) = self.session_of(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
@@ -161,7 +165,7 @@ impl Core {
         | Change::Capsules { branch: id, .. }
         | Change::State { branch: id, .. }) = change
         else {
-            return self.apply_title(change);
+            return self.apply_beyond(change);
         };
         let id = *id;
         match change {
@@ -180,7 +184,7 @@ impl Core {
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
             Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
-            Change::Title { .. } => {}
+            Change::Title { .. } | Change::Memory { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
@@ -227,7 +231,10 @@ impl Core {
         }
     }
 
-    fn apply_title(&mut self, change: &Change) {
+    fn apply_beyond(&mut self, change: &Change) {
+        if matches!(change, Change::Memory { .. }) {
+            return self.memories_moved();
+        }
         let Change::Title { after, .. } = change else { return };
         let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
@@ -280,6 +287,7 @@ fn inverse(change: &Change) -> Change {
         Change::Title { before, after } => Change::Title { before: after, after: before },
         Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
+        Change::Memory { before, after } => Change::Memory { before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }
 }

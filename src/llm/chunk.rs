@@ -220,8 +220,15 @@ fn thought(value: &Value) -> Option<Said> {
 #[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
+    // This one form tells what was cached beside the prompt, not within it.
+    let beside = if value.get("prompt_tokens").is_none() {
+        ["/cache_read_input_tokens", "/cache_creation_input_tokens"].map(|path| number(&[path]).unwrap_or(0))
+    } else {
+        [0, 0]
+    };
+    let prompt = number(&["/prompt_tokens", "/input_tokens"]);
     Usage {
-        prompt: number(&["/prompt_tokens", "/input_tokens"]),
+        prompt: prompt.map(|tokens| beside.iter().fold(tokens, |sum, more| sum.saturating_add(*more))),
         completion: number(&["/completion_tokens", "/output_tokens"]),
         reasoning: number(&[
             "/completion_tokens_details/reasoning_tokens",
@@ -354,7 +361,14 @@ mod tests {
         };
         assert_eq!(chunks.usage(), usage);
         let anthropic = json!({"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4});
-        assert_eq!(read_usage(&anthropic).cache_write, Some(3));
+        let told = read_usage(&anthropic);
+        assert_eq!(
+            (told.prompt, told.cache_write, told.cached_read),
+            (Some(8), Some(3), Some(4)),
+            "cached beside the rest"
+        );
+        let both = json!({"prompt_tokens": 8, "cache_read_input_tokens": 4});
+        assert_eq!(read_usage(&both).prompt, Some(8), "cached within");
         assert_eq!(read_usage(&json!({"prompt_tokens": -5, "completion_tokens": "7"})), Usage::default());
     }
 

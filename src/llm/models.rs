@@ -123,7 +123,13 @@ fn price(item: &Value) -> Option<Price> {
     };
     let million = |dollars: f64| (dollars.is_finite() && dollars >= 0.0).then_some(dollars * 1e6);
     let (input, output) = (field("prompt").and_then(million)?, field("completion").and_then(million)?);
-    Some(Price { input, output, cached: field("input_cache_read").and_then(million) })
+    Some(Price {
+        input,
+        output,
+        cached: field("input_cache_read").and_then(million),
+        cache_write: field("input_cache_write").and_then(million),
+        reasoning: field("internal_reasoning").and_then(million).filter(|price| *price > 0.0),
+    })
 }
 
 /// Which vocabulary counts a model's tokens, and whether it is the model's own.

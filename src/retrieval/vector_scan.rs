@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_most_that_can_differ() {
         let question = (vec![0; 256], vec![u64::MAX; 256]);
-        let blocks = [[u64::MAX; LANES]; 256];
+        let blocks = vec![[u64::MAX; LANES]; 256];
         assert_eq!(scan(&blocks, &[7; LANES], &question, None, 1).places().len(), LANES);
         assert_eq!(differing(&blocks, &question.0, &question.1), [3 * 16_384; LANES]);
     }

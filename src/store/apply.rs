@@ -4,7 +4,8 @@
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
-    branches, capsules, counts, embeddings, journal, nodes, plans, removal, retrieval, runs, sessions, shelves, traces,
+    branches, capsules, counts, embeddings, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves,
+    traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -107,6 +108,9 @@ impl<'a> Apply<'a> {
             Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
             Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
+            Write::PutMemory { memory, expect } => memory::put(self, memory, *expect),
+            Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),
+            Write::PutTransition { session, transition } => memory::put_transition(self, *session, transition),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
             Write::Setting { key, value } => counts::set(self, key, value.as_deref()),

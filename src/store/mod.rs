@@ -16,6 +16,7 @@ mod counts;
 pub mod damage;
 mod embeddings;
 mod journal;
+mod memory;
 mod nodes;
 mod open;
 mod owners;

@@ -96,6 +96,9 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     sessions::touch(apply, row, i64::MIN, -messages)?;
     states(apply, row, &mut gone)?;
     capsules::forget(apply, row, &gone.keys)?;
+    for text in super::memory::forget_messages(apply, session, &gone.names)? {
+        gone.hear(&text);
+    }
     traces(apply, row, &gone)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
@@ -299,6 +302,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
     forget_plans(apply, row)?;
+    super::memory::forget_session(apply, id, row)?;
     for table in [
         "shelf",
         "posting",

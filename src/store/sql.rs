@@ -3,7 +3,7 @@
 
 use super::types::StoreError;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use rusqlite::ErrorCode;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::Serialize;
@@ -102,7 +102,7 @@ macro_rules! id_in_sql {
     )*};
 }
 
-id_in_sql!(SessionId BranchId NodeId RunId);
+id_in_sql!(SessionId BranchId NodeId RunId MemoryId);
 
 /// A value that stands in the store as JSON text.
 pub(super) struct Json<T>(pub T);

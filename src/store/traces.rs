@@ -41,6 +41,17 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The newest `limit` accounts of calls, of whatever session, newest first.
+    pub fn recent_usage(&self, limit: usize) -> Result<Vec<UsageReport>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT body FROM usage_report ORDER BY run DESC LIMIT ?1")?;
+            let rows = query.query_map([int(limit as u64)], |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
 /// A trace, new or changed.
 pub(super) fn put(apply: &Apply<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
     let row = apply.session(session)?;

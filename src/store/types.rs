@@ -5,14 +5,16 @@ use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::capsule::Capsule;
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::{Atom, Mark};
+use crate::domain::memory::Memory;
 use crate::domain::message::{Content, Node, NodeHead};
 use crate::domain::op::Operation;
 use crate::domain::plan::Anchor;
 use crate::domain::run::RunCard;
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
+use crate::domain::transition::Transition;
 use crate::domain::usage::UsageReport;
 
 /// A run that is under way, as it is written before its POST: enough to save what came if this program dies.
@@ -222,6 +224,27 @@ pub enum Write {
         session: SessionId,
         /// It.
         set: Box<RetrievalSet>,
+    },
+    /// A memory: new where `expect` is none, else in place of that version; `Moved` where that is not what is there.
+    PutMemory {
+        /// It.
+        memory: Box<Memory>,
+        /// The version that must be there.
+        expect: Option<u32>,
+    },
+    /// A memory goes for good, when its version still is `expect`, else `Moved`.
+    DeleteMemory {
+        /// Which.
+        id: MemoryId,
+        /// The version that must be there.
+        expect: u32,
+    },
+    /// A step in the life of an item or a memory.
+    PutTransition {
+        /// Where.
+        session: SessionId,
+        /// It.
+        transition: Box<Transition>,
     },
     /// The account of a call.
     PutUsage(Box<UsageReport>),

@@ -87,6 +87,10 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// About.
     pub about: &'static str,
+    /// One number becomes another.
+    pub becomes: &'static str,
+    /// More or less by so much.
+    pub within: &'static str,
     /// Something was cut.
     pub ellipsis: &'static str,
     /// Something unread.
@@ -121,6 +125,8 @@ const FANCY: Glyphs = Glyphs {
     empty: "░",
     dot: "·",
     about: "≈",
+    becomes: "→",
+    within: "±",
     ellipsis: "…",
     unread: "•",
     sibling: ("‹", "›"),
@@ -150,6 +156,8 @@ const PLAIN: Glyphs = Glyphs {
     empty: ".",
     dot: "-",
     about: "~",
+    becomes: "->",
+    within: "+-",
     ellipsis: "...",
     unread: "*",
     sibling: ("<", ">"),

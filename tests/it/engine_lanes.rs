@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::branch::Overrides;
 use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::plan::{Reason, Warning};
+use pleach::domain::plan::{Reason, RowKind, Warning};
 use pleach::domain::policy::{PolicySpec, Section};
 use pleach::domain::tuning::{Adaptive, Choose, Levels};
 use pleach::engine::api::{Act, Item, Request};
@@ -39,7 +39,8 @@ fn lanes_do_not_leak_into_each_other() {
     into_lane(&mut client, branch, "billing");
     client.say(branch, "What does it cost?");
     let drawn = client.whole_plan(branch, &message("And with tax?"));
-    let reasons: Vec<&Reason> = drawn.excluded().map(|row| &row.reason).collect();
+    let reasons: Vec<&Reason> =
+        drawn.excluded().filter(|row| row.kind != RowKind::Search).map(|row| &row.reason).collect();
     assert_eq!(reasons, [&Reason::OtherLane]);
     assert!(drawn.included().any(|row| row.section() == Some(Section::Recent) && row.title.contains("cost")));
     into_lane(&mut client, branch, "");
@@ -156,7 +157,8 @@ fn levels_score_what_comes_again_above_what_does_not() {
         client.say(branch, &long(words));
     }
     let plan = client.whole_plan(branch, &message("Does refresh_token expire?"));
-    let out: Vec<(Option<u32>, &Reason)> = plan.excluded().map(|row| (row.source.turn, &row.reason)).collect();
+    let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn);
+    let out: Vec<(Option<u32>, &Reason)> = turns.map(|row| (row.source.turn, &row.reason)).collect();
     assert_eq!(out, [(Some(2), &Reason::LevelFull { budget: 400 })]);
     let first = plan.included().find(|row| row.source.turn == Some(1)).unwrap();
     assert_eq!(first.reason, Reason::WorkingLevel);

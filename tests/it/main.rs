@@ -13,6 +13,8 @@ mod engine_lanes;
 mod engine_turns;
 mod foreign;
 mod laws;
+mod memory;
+mod meter;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

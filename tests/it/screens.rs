@@ -2,6 +2,7 @@
 
 mod fixture;
 mod journeys;
+mod memories;
 mod pictures;
 mod props;
 

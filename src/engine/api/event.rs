@@ -128,7 +128,7 @@ pub enum Event {
     },
     /// A sentence for the status line.
     Notice(String),
-    /// The server read far fewer tokens than were sent.
+    /// A sentence that must be seen.
     Alarm(String),
 }
 

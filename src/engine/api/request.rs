@@ -7,6 +7,7 @@ use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::SearchWish;
 use crate::domain::record::Reading;
@@ -137,6 +138,28 @@ pub enum Condense {
     List,
     /// Figures about the session's memory, with the next call's context.
     Stats,
+}
+
+/// Where a memory is to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryScope {
+    /// In the open session.
+    Session,
+    /// In all sessions.
+    All,
+}
+
+/// What to do to a memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MemoryAct {
+    /// It is right; from now on it holds there (where it was meant to, when none is named).
+    Confirm(Option<MemoryScope>),
+    /// Other words, or another place where it holds.
+    Edit(Option<String>, Option<MemoryScope>),
+    /// It is not wanted, and not suggested again.
+    Dismiss,
+    /// It goes.
+    Delete,
 }
 
 /// What a person asks of the engine.
@@ -334,6 +357,8 @@ pub enum Request {
         /// One profile only.
         profile: Option<String>,
     },
+    /// What was learned of how models' servers count beside us.
+    Meters,
     /// Looks for servers and reports (also at first start).
     Doctor,
     /// Appends a message without calling a model.
@@ -358,6 +383,38 @@ pub enum Request {
         branch: BranchId,
         /// What.
         act: Condense,
+    },
+    /// Memories that hold in a session: all, oldest first, or those that fit some words, best first.
+    Memories {
+        /// Which session; the open one, or the last used, when none.
+        session: Named,
+        /// What they are about.
+        words: Option<String>,
+        /// Only those that hold there.
+        scope: Option<MemoryScope>,
+    },
+    /// Keeps a memory of the person's own, confirmed from the start (undoable). Refused where it looks like a secret.
+    Remember {
+        /// What it is.
+        kind: MemoryKind,
+        /// What is to be known.
+        text: String,
+        /// Where it holds.
+        scope: MemoryScope,
+    },
+    /// Confirms, edits, dismisses or deletes a memory (undoable).
+    Memory {
+        /// Its id, the beginning of it, or the short one that lists show.
+        id: String,
+        /// What to do.
+        act: MemoryAct,
+    },
+    /// Turns a pin down that the model suggested (undoable); it is not suggested again on this branch.
+    Dismiss {
+        /// On which branch.
+        branch: BranchId,
+        /// Which.
+        item: Item,
     },
     /// Stores what an import read. The session that was added to becomes the last used.
     Import {

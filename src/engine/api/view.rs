@@ -7,7 +7,9 @@ use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
+use crate::domain::meter::{Calibration, Learned, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
 use crate::domain::plan::{Blocked, ContextPlan};
@@ -58,10 +60,14 @@ pub enum Answer {
     },
     /// Models by profile.
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
+    /// What was learned of how models count.
+    Meters(Vec<Learned>),
     /// What was found.
     Doctor(Vec<Finding>),
     /// What was looked up.
     Retrieved(Box<Retrieved>),
+    /// Memories.
+    Memories(Vec<Memory>),
     /// What was appended.
     Added(Box<NodeHead>),
     /// What was imported.
@@ -114,8 +120,10 @@ pub enum Planned {
         request_digest: Hash,
         /// Bytes of the body.
         bytes: u64,
-        /// Cost of the prompt in millionths of a dollar, where prices are known.
-        prompt_cost: Option<u64>,
+        /// How the server counts beside us, once it reported something.
+        calibration: Option<Calibration>,
+        /// What the call costs before it is sent, where prices are known.
+        cost: Option<PromptCost>,
         /// Tokens of the longest prefix that is the same as in the branch's previous request.
         same_prefix: Option<u32>,
     },

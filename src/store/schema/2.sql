@@ -89,6 +89,24 @@ SELECT session, text AS summary, body ->> '$.turns[0]' AS from_turn, body ->> '$
   generated_at AS updated_at
 FROM capsule WHERE kind = 'session' AND text IS NOT NULL;
 
+-- What is to be known beyond the message that said it. `session`: the only one in which it holds; NULL for all.
+CREATE TABLE memory (
+  n INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  session INTEGER REFERENCES session (n),
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX memory_by_session ON memory (session);
+
+-- Steps in the life of items and memories: suggested, pinned, dismissed, confirmed (JSON; no texts).
+CREATE TABLE transition (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX transition_by_session ON transition (session);
+
 -- Vectors of passages, by the model that made them and the hash of the text; shared by branches and sessions. They go with the
 -- message of which they were made.
 CREATE TABLE embedding (

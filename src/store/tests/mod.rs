@@ -5,6 +5,7 @@ mod damage;
 mod fences;
 mod files;
 mod many;
+mod memory;
 mod migrate;
 mod purge;
 mod roundtrip;
@@ -135,6 +136,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         items: 0,
         attached: 0,
         usage: Usage::default(),
+        short_read: None,
         cost_micro: None,
         finish_reason: None,
         ttft_ms: None,

@@ -37,6 +37,7 @@ fn version(head: &NodeHead) -> StateVersion {
         withdrawn: false,
         version: 1,
         at: 1,
+        pins: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every write comes back as it was.
 
 use super::{Place, branch, card, node, number, scene};
+use crate::domain::asks::SuggestedPin;
 use crate::domain::branch::{Overrides, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -208,6 +209,7 @@ fn states_and_operations() {
         withdrawn: false,
         version: 1,
         at: 3,
+        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],
     };
     let second = StateVersion { version: 2, edited: false, branch: None, ..version.clone() };
     store
@@ -276,9 +278,11 @@ fn report(run: &RunCard, plan: Hash) -> UsageReport {
         plan,
         provider: "p".into(),
         model: "m".into(),
+        encoding: "cl100k_base".into(),
         est_prompt: 3,
         est_by_section: vec![("system".into(), 3)],
         usage: Usage { prompt: Some(4), ..Usage::default() },
+        short: false,
         est_error_pct: Some(100.0 / 3.0 + 1e-14),
         finish_reason: None,
         ttft_ms: Some(1),
@@ -333,6 +337,8 @@ fn plans_traces_usage_counts_settings() {
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
     assert_eq!(store.plan_by_prefix("a").unwrap().len(), 2);
     assert_eq!(store.traces(session, 2).unwrap(), [trace("two", Some(ToolStatus::Ok)), trace("three", None)]);
+    assert_eq!(store.recent_usage(9).unwrap().iter().map(|r| (r.run, r.est_prompt)).collect::<Vec<_>>(), [(run.id, 3)]);
+    assert!(store.recent_usage(0).unwrap().is_empty());
     assert_eq!(store.usage(session).unwrap(), [report]);
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);

@@ -6,7 +6,7 @@ use super::overlay::Overlay;
 use super::picker::Picker;
 use super::{Action, When};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, SessionId};
 use crate::domain::mark::Atom;
 use std::fmt;
 use std::sync::Arc;
@@ -106,6 +106,10 @@ pub enum Purpose {
     RenameSession(Option<SessionId>),
     /// A new session's title.
     NewSession,
+    /// A new memory, perhaps with its kind and a colon before it.
+    Remember,
+    /// Other words for a memory.
+    EditMemory(MemoryId),
 }
 
 /// A line to type.

@@ -75,6 +75,10 @@ pub enum Pending {
     Sessions,
     /// The list of models.
     Models,
+    /// The list of memories.
+    Memories,
+    /// A change of a memory, after which the list is read again.
+    MemoryAct,
     /// What servers there are.
     Doctor,
     /// A fork; afterwards this draft is sent on it.

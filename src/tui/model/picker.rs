@@ -2,7 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{MemoryId, SessionId};
 
 /// What the list is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +11,8 @@ pub enum Kind {
     Sessions,
     /// Models.
     Models,
+    /// Memories.
+    Memories,
     /// Actions.
     Palette,
 }
@@ -27,6 +29,8 @@ pub enum Choice {
         /// Its name.
         model: String,
     },
+    /// Confirm a memory.
+    Memory(MemoryId),
     /// Do it.
     Action(Action),
     /// Only says something.

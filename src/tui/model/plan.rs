@@ -4,6 +4,7 @@
 use super::composer::Draft;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
+use crate::domain::meter::{Calibration, PromptCost};
 use crate::domain::plan::{Blocked, ContextPlan};
 use std::sync::Arc;
 
@@ -21,8 +22,10 @@ pub enum Solved {
         digest: Hash,
         /// Bytes of the body.
         bytes: u64,
-        /// Cost of the prompt in millionths of a dollar.
-        cost: Option<u64>,
+        /// How the server counts beside us.
+        calibration: Option<Calibration>,
+        /// What the call costs before it is sent.
+        cost: Option<PromptCost>,
         /// Tokens of the prefix that the server may have cached.
         same_prefix: Option<u32>,
     },
@@ -72,6 +75,15 @@ impl PlanState {
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
             Solved::Plan { plan, .. } => Some(plan),
+            Solved::Blocked(_) => None,
+        }
+    }
+
+    /// How the server of the plan shown counts beside us.
+    #[must_use]
+    pub fn calibration(&self) -> Option<Calibration> {
+        match &self.shown.as_ref()?.solved {
+            Solved::Plan { calibration, .. } => *calibration,
             Solved::Blocked(_) => None,
         }
     }

@@ -38,6 +38,11 @@ pub const WORDED: &[Worded] = &[
         sentence: "How the model should be, on this branch; empty takes it off.",
     },
     Worded { name: "note", words: "TEXT", sentence: "Pin a note of your own: it goes with every call." },
+    Worded {
+        name: "remember",
+        words: "[KIND:] TEXT",
+        sentence: "Keep a fact, preference, outcome or event to be known later.",
+    },
     Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];

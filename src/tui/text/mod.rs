@@ -109,15 +109,7 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
 /// A number with thousands separated: `1,204`.
 #[must_use]
 pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    crate::domain::tokens::grouped(n)
 }
 
 /// Thousandths with two digits behind the point: `16.30`.

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, lists, open, send, trouble};
+use super::{ask, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -35,7 +35,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 trouble(model, &failure);
             }
         }
-        (Pending::Sessions | Pending::Models, Err(failure)) => {
+        (Pending::Sessions | Pending::Models | Pending::Memories, Err(failure)) => {
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
@@ -44,6 +44,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
+        (Pending::Memories, Ok(Answer::Memories(all))) => memories::came(model, ticket.0, &all),
+        (Pending::MemoryAct, Ok(answer)) => memories::acted(model, &answer, out),
         (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
         (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
         (Pending::Wire, Ok(Answer::Text(text))) => {

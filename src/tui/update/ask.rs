@@ -182,6 +182,8 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
             model.plan.touch(model.now);
         }
         ("note", None) => wrong(model, "/note wants the words to pin."),
+        ("remember", Some(text)) => super::memories::remember(model, &text, out),
+        ("remember", None) => super::memories::open(model, out),
         ("search", words) => lists::sessions(model, words.unwrap_or_default(), out),
         ("state", _) => open::state(model),
         (_, _) => {}

@@ -82,8 +82,8 @@ fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: P
 
 pub(super) fn solved(planned: Planned) -> Solved {
     match planned {
-        Planned::Plan { plan, request_digest, bytes, prompt_cost, same_prefix } => {
-            Solved::Plan { plan, digest: request_digest, bytes, cost: prompt_cost, same_prefix }
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix } => {
+            Solved::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix }
         }
         Planned::Blocked(blocked) => Solved::Blocked(blocked),
     }
@@ -158,6 +158,9 @@ fn run(model: &mut Model, card: RunCard) {
     {
         live.text.clear();
         live.reasoning.clear();
+    }
+    if let Some(short) = card.short_read {
+        model.status.say(Weight::Trouble, format!("{} {}", short.sentence(), short.todo()), model.now);
     }
     if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.session) {
         session.put_run(card);

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, lists, open, send};
+use super::{acts, ask, branches, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -182,6 +182,8 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::RenameSession => branches::title_prompt(model),
         Action::Sessions => lists::sessions(model, String::new(), out),
         Action::Models => lists::models(model, out),
+        Action::Memories => memories::open(model, out),
+        Action::Dismiss => memories::dismiss(model, out),
         _ => open::action(model, run, out),
     }
 }

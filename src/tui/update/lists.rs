@@ -5,7 +5,7 @@ use super::{branches, open, send};
 use crate::domain::branch::SessionCard;
 use crate::domain::failure::Failure;
 use crate::domain::model::ModelInfo;
-use crate::engine::api::Request;
+use crate::engine::api::{MemoryAct, Request};
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -110,7 +110,7 @@ pub(super) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
+pub(super) fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
     model.layers.iter_mut().find_map(|layer| match layer {
         Layer::Picker(picker) if picker.ticket == ticket => Some(picker),
         _ => None,
@@ -165,6 +165,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
         Choice::Nothing => {}
+        Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
         Choice::Action(action) => {
             model.layers.pop();
             super::keys::action(model, action, None, out);
@@ -184,8 +185,11 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// New, rename and delete in the list of sessions.
-pub(super) fn manage(model: &mut Model, run: Action) {
+pub(super) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    if picker.kind == Kind::Memories {
+        return super::memories::manage(model, run, out);
+    }
     if picker.kind != Kind::Sessions {
         return;
     }

@@ -8,6 +8,7 @@ mod branches;
 mod engine;
 mod keys;
 mod lists;
+mod memories;
 mod open;
 
 use crate::engine::api::{self, Request, Ticket};

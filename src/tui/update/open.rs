@@ -33,10 +33,10 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             }
         }
         Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
-        Action::New | Action::Delete => lists::manage(model, run),
+        Action::New | Action::Delete => lists::manage(model, run, out),
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
-            (Some(_), _) => lists::manage(model, run),
+            (Some(_), _) => lists::manage(model, run, out),
             (None, None) => {}
         },
         Action::ShowArchived => {
@@ -331,6 +331,8 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::Remember => super::memories::remember(model, &text, out),
+        Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
     }
 }

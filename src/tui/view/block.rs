@@ -8,7 +8,9 @@ use crate::domain::mark::MarkKind;
 use crate::domain::message::{Content, End, NodeHead, Part, Role};
 use crate::domain::run::RunCard;
 use crate::domain::state;
+use crate::domain::tokens::Certainty;
 use crate::domain::tree::Slot;
+use crate::domain::usage::Usage;
 use crate::tui::model::live::Live;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Model};
@@ -119,7 +121,7 @@ impl Maker<'_> {
         }
         if let Some(run) = self.session.run_of_answer(head.id) {
             let room = usize::from(self.width).saturating_sub(line.width());
-            line.push(Ink::Dim, &text::fit(&self.account(run), room, self.theme.glyphs.ellipsis));
+            line.push(Ink::Dim, &self.account(run, room));
         }
         let (place, count) = self.session.tree.place(slot);
         if count > 1 {
@@ -145,13 +147,23 @@ impl Maker<'_> {
         line.push(ink, &format!("{sign}{left} "));
     }
 
-    /// ` · 1,204 in / 310 out · $0.0011`, only of what is known.
-    fn account(&self, run: &RunCard) -> String {
-        let known = |n: Option<u32>, word: &str| n.map(|n| format!("{} {word}", text::number(u64::from(n))));
-        let tokens: Vec<String> =
-            [known(run.usage.prompt, "in"), known(run.usage.completion, "out")].into_iter().flatten().collect();
-        let facts = [(!tokens.is_empty()).then(|| tokens.join(" / ")), run.cost_micro.map(text::money)];
-        facts.into_iter().flatten().map(|fact| self.dot() + &fact).collect()
+    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`, only of what is known, and as much of it as fits.
+    fn account(&self, run: &RunCard, room: usize) -> String {
+        let dot = self.dot();
+        let usage = &run.usage;
+        let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
+        let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
+        let (full, less) = (usage.words(run.est_total, &dot), bare.words(run.est_total, &dot));
+        let short = match (usage.prompt, usage.completion) {
+            (Some(read), Some(said)) => {
+                let (read, said) = (text::number(u64::from(read)), text::number(u64::from(said)));
+                format!("{read}/{said} {}", Certainty::Actual.label())
+            }
+            _ => less.clone(),
+        };
+        let ways = [full + &cost, less.clone() + &cost, format!("{short}{cost}"), less, short];
+        let fits = ways.into_iter().map(|words| dot.clone() + &words).find(|words| text::width(words) <= room);
+        fits.unwrap_or_default()
     }
 
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
@@ -261,6 +273,11 @@ impl Maker<'_> {
         {
             rows.push(self.attached(run));
         }
+        let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
+        if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
+            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+        }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
             End::Truncated => "the server stopped before the end",
@@ -364,11 +381,11 @@ impl Maker<'_> {
             &format!("{}{} {doing} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
         );
         if live.tokens > 0 {
-            let label = live.certainty.map_or("", crate::domain::tokens::Certainty::label);
+            let label = live.certainty.map_or("", Certainty::label);
             header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
-            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::money(cost)));
+            header.push(Ink::Dim, &format!("{}{} {}", self.dot(), self.theme.glyphs.about, text::money(cost)));
         }
         header
     }

@@ -105,7 +105,8 @@ fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
     match look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
         Some(Solved::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost {
-                parts.push((Ink::Text, format!("this call {about} {}", text::money(*cost))));
+                let words = format!("this call {about} {} {}", text::money(cost.micro), cost.certainty.label());
+                parts.push((Ink::Text, words));
             }
             if look.model.size.0 < 100 {
                 let ink = super::context::meter_ink(plan.est_total, plan.budget.prompt);

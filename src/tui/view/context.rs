@@ -28,6 +28,13 @@ pub(super) fn total(plan: &ContextPlan) -> String {
     format!("{used} / {of} {}", plan.certainty.label())
 }
 
+/// What the server would count: `→ 5,480 cal ±2 %`.
+pub(super) fn calibrated(look: &Look<'_>, plan: &ContextPlan) -> Option<String> {
+    let known = look.model.plan.calibration()?;
+    let glyphs = &look.theme.glyphs;
+    Some(format!("{} {}", glyphs.becomes, known.words(plan.est_total).replace('±', glyphs.within)))
+}
+
 /// The bar by section: neighbours differ by their ink, the fullness by the whole bar's.
 pub(super) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let full = meter_ink(plan.est_total, plan.budget.prompt);
@@ -74,7 +81,8 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
     let ink = meter_ink(plan.est_total, plan.budget.prompt);
     paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
-    let mut lines: Vec<(Line, Line)> = Vec::new();
+    let known = calibrated(look, plan).unwrap_or_default();
+    let mut lines = vec![(Line::of(Ink::Text, &known), Line::of(Ink::Dim, &format!("tok {}", plan.certainty.label())))];
     for (section, tokens) in plan.sections() {
         lines.push((section_label(look, plan, section), Line::of(Ink::Text, &text::number(u64::from(tokens)))));
     }
@@ -93,7 +101,8 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     }
     let suggested = plan.suggested().count();
     if suggested > 0 {
-        lines.push((Line::of(Ink::Dim, &format!("suggested pins ({suggested})")), Line::new()));
+        let key = Line::of(Ink::Dim, &look.key(Action::Context));
+        lines.push((Line::of(Ink::Dim, &format!("Suggested pins ({suggested}):")), key));
     }
     lines.extend(cached(look));
     for ((label, value), place) in lines.iter().zip(area.rows().skip(1)) {

@@ -5,6 +5,7 @@ use super::cache::{Cache, Of};
 use super::{Look, context, paint};
 use crate::domain::hash::Hash;
 use crate::domain::mark::MarkKind;
+use crate::domain::meter::PromptCost;
 use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
 use crate::tui::model::Action;
 use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
@@ -21,7 +22,7 @@ const DETAIL_BYTES: usize = 200_000;
 /// How many rows of the screen the list has.
 pub(super) fn list_rows(area: Rect) -> u16 {
     let inside = super::layout::inside(area);
-    split(inside).0.height
+    split(inside).0.height.saturating_sub(1)
 }
 
 fn split(inside: Rect) -> (Rect, Rect) {
@@ -41,7 +42,7 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
     let inside = look.frame(title(overlay), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hints(look, overlay, usize::from(area.width)), edge, buf);
     }
     if inside.is_empty() {
         return;
@@ -69,12 +70,14 @@ fn title(overlay: &Overlay) -> Line {
     line
 }
 
-fn hints(look: &Look<'_>, width: usize) -> Line {
+fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
+    let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
+        (Action::Dismiss, "dismiss"),
         (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
@@ -85,7 +88,7 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
         (Action::Filter, "filter"),
     ];
     let mut line = Line::new();
-    for (action, word) in words {
+    for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
         let key = look.key(action);
         if line.width() + key.len() + word.len() + 9 > width {
             break;
@@ -113,7 +116,10 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
         Some(Content::Plan(plan)) => {
             let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
             let ink = context::meter_ink(plan.est_total, plan.budget.prompt);
-            let sum = Line::of(ink, &format!("{} {percent} %", context::total(plan)));
+            let mut sum = Line::of(ink, &format!("{} {percent} %", context::total(plan)));
+            if let Some(known) = context::calibrated(look, plan).filter(|_| area.width >= 60) {
+                sum.push(Ink::Text, &format!("  {known}"));
+            }
             if let Some(row) = rows.next() {
                 let wide = u16::try_from(sum.width() + 1).unwrap_or(u16::MAX).min(row.width);
                 context::meter(look, plan, Rect { width: row.width - wide, ..row }, buf);
@@ -145,14 +151,21 @@ fn ids(look: &Look<'_>, plan: Hash, dot: &str) -> String {
     if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
         words.push(format!("request {}", digest.short()));
         words.push(format!("{} bytes", text::number(*bytes)));
-        words.extend(cost.map(|cost| format!("{} {}", look.theme.glyphs.about, text::money(cost))));
+        words.extend(cost.map(|cost| cost_words(look, &cost)));
     }
     words.join(dot)
+}
+
+/// `≈ $0.0004 est, $0.0009 uncached`
+fn cost_words(look: &Look<'_>, cost: &PromptCost) -> String {
+    let words = format!("{} {} {}", look.theme.glyphs.about, text::money(cost.micro), cost.certainty.label());
+    if cost.cached == 0 { words } else { format!("{words}, {} uncached", text::money(cost.uncached_micro)) }
 }
 
 fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
+    let area = heading(look, content, area, buf);
     let page = usize::from(area.height);
     let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
@@ -161,9 +174,9 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
                 paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
             }
-            Entry::Suggested(count) => border(look, &format!("suggested {count}"), place, buf),
+            Entry::Suggested(count) => border(look, &format!("suggested pins {count}"), place, buf),
             Entry::Excluded(count, tokens) => {
-                border(look, &format!("excluded {count}, {} tokens", text::number(tokens)), place, buf);
+                border(look, &format!("excluded {count}, {} tok est", text::number(tokens)), place, buf);
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
@@ -185,6 +198,19 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
             paint::select(look.theme, place, buf);
         }
     }
+}
+
+/// What the numbers are, over their column: on the last row of the head, or below it where warnings stand there. Gives the
+/// rest of the list's room.
+fn heading(look: &Look<'_>, content: &Content, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.is_empty() {
+        return area;
+    }
+    let over = u16::from(matches!(content, Content::Plan(plan) if plan.warnings.is_empty()));
+    let row = Rect { y: area.y.saturating_sub(over), height: 1, ..area };
+    paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, "tok est"), row.intersection(buf.area), buf);
+    let used = (1 - over).min(area.height);
+    Rect { y: area.y + used, height: area.height - used, ..area }
 }
 
 fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
@@ -282,7 +308,7 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
             None => rows.push(Line::of(Ink::Dim, "Nothing brings it in.")),
         }
         if *needed > 0 {
-            let words = format!("It needs {} tokens more than are free.", text::number(u64::from(*needed)));
+            let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
             rows.extend(Flow::plain(&words, room, Ink::Text));
         }
     }
@@ -317,7 +343,7 @@ fn score(row: &Row) -> Option<String> {
 
 fn source(look: &Look<'_>, row: &Row) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::number(u64::from(row.tokens)))];
+    let mut words = vec![format!("{}, {} tok est", row.kind.name(), text::number(u64::from(row.tokens)))];
     if row.turns > 1 {
         words.push(text::counted(u64::from(row.turns), "turn"));
     }

@@ -19,6 +19,12 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
         }
         Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
+        Kind::Memories => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            let dismiss = key(Action::Dismiss);
+            ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
+        }
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };
     let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);

@@ -26,7 +26,7 @@ pub(super) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static 
 
 pub(super) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Tools);
-    let inside = look.frame(Line::of(Ink::Heading, "Tools"), focus, area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Tools").with(Ink::Dim, " tok est"), focus, area, buf);
     let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
     if traces.is_empty() {
         nothing(look, inside, buf);
@@ -52,7 +52,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
-        let value = Line::of(Ink::Dim, &format!("{time} {}t", text::number(u64::from(trace.est_tokens))));
+        let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
             let args = text::fit(&super::block::arguments(&trace.args), room, look.theme.glyphs.ellipsis);
@@ -68,7 +68,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
 /// The full-screen list. Returns what it lacks.
 pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect, buf: &mut Buffer) -> Vec<NodeId> {
     paint::wipe(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Tool calls"), true, area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Tool calls").with(Ink::Dim, " tok est"), true, area, buf);
     let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
     if traces.is_empty() || inside.is_empty() {
         nothing(look, inside, buf);
@@ -101,7 +101,7 @@ fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
     let dot = theme.glyphs.dot;
     let cut = trace.truncated_from.map_or(String::new(), |full| format!("cut from {} bytes\n", text::number(full)));
     format!(
-        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tokens est\n{cut}\narguments\n{}\n\nresult\n{}",
+        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tok est\n{cut}\narguments\n{}\n\nresult\n{}",
         trace.name,
         text::duration(trace.duration_ms),
         text::number(trace.bytes),

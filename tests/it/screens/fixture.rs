@@ -6,6 +6,7 @@ use pleach::domain::hash::Hash;
 use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::message::{Content, End, Node, NodeHead, Part, Role, node_key};
+use pleach::domain::meter::{Calibration, PromptCost};
 use pleach::domain::mode::Mode;
 use pleach::domain::model::ModelInfo;
 use pleach::domain::plan::{
@@ -122,6 +123,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         items: 5,
         attached: 612,
         usage: Usage { prompt: Some(1_204), completion: Some(310), ..Usage::default() },
+        short_read: None,
         cost_micro: Some(1_100),
         finish_reason: Some("stop".into()),
         ttft_ms: Some(300),
@@ -294,7 +296,14 @@ pub(crate) fn planned(plan: ContextPlan) -> Planned {
         plan: Arc::new(plan),
         request_digest: Hash::of(b"body"),
         bytes: 21_004,
-        prompt_cost: Some(900),
+        calibration: Some(Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 }),
+        cost: Some(PromptCost {
+            micro: 900,
+            uncached_micro: 2_190,
+            cached: 4_200,
+            answer_most_micro: 4_800,
+            certainty: Certainty::Calibrated,
+        }),
         same_prefix: Some(4_000),
     }
 }
@@ -312,6 +321,7 @@ pub(crate) fn opened() -> Stage {
         withdrawn: false,
         version: 1,
         at: NOON,
+        pins: Vec::new(),
     });
     main.marks.push(Mark {
         target: Atom::Turn { user: nodes[0].head.key, tip: nodes[3].head.key },

@@ -3,6 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Finding, Request};
 
@@ -110,6 +111,16 @@ fn failed_turn_and_notice() {
     stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
     stage.event(Event::Alarm("The server read 16,387 of the 160,689 tokens that were sent.".into()));
     pictures("failed", &mut stage);
+}
+
+#[test]
+fn short_read() {
+    let mut stage = fixture::opened();
+    let story = fixture::story();
+    let short = pleach::domain::meter::ShortRead { read: 4_096, expected: 9_801 };
+    let run = fixture::run(1, &story[0], &story[3]);
+    stage.event(Event::Run(Box::new(RunCard { short_read: Some(short), ..run })));
+    pictures("short_read", &mut stage);
 }
 
 #[test]

@@ -1,0 +1,334 @@
+//! How far our counts can be trusted: the factor learned from what servers reported, the sign of a prompt that was cut in
+//! silence, and what a call costs before it is sent. For display and alarm only.
+//! Not for: admission, which uses raw counts (`context`), or keeping reports (`store`).
+
+use super::model::Price;
+use super::tokens::{Certainty, grouped};
+use serde::{Deserialize, Serialize};
+
+/// How many of the newest reports of a model count.
+pub const NEWEST: usize = 20;
+/// Below this many reports nothing is said of the factor's error.
+const FEWEST: usize = 3;
+/// From so many reports on, a part that does not grow with the prompt is looked for (tool schemas that a server does not
+/// count, a template of its own).
+const LINE: usize = 5;
+/// Slopes outside this are no tokenizer's.
+const SLOPES: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+/// A server that read less than the expectation by this share has cut the prompt, where our counts are steady.
+const SHORT: f64 = 0.20;
+/// Where they scatter, up to this share less is believed.
+const SHORTEST: f64 = 0.50;
+/// One standard deviation is 1.4826 median absolute deviations of normal scatter; four of them are no accident.
+const DEVIATIONS: f64 = 4.0 * 1.4826;
+/// Framing and templates alone make small prompts differ: no alarm for fewer missing tokens.
+const SHORT_TOKENS: u32 = 256;
+
+/// One call: what was estimated for its prompt, and what the server read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// Our estimate in tokens.
+    pub est: u32,
+    /// The server's number.
+    pub actual: u32,
+}
+
+/// What is learned of how a model's server counts, beside our counts in one encoding.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Median of actual / estimate; with an offset, the slope.
+    pub factor: f64,
+    /// Tokens that come to it whatever the prompt's size; 0 unless that halves the error.
+    pub offset: i32,
+    /// In percent, the larger of two medians: how far the reports lie from this, and by how much each of them missed what
+    /// the ones before it had taught. None from fewer than three calls.
+    pub error_pct: Option<f64>,
+    /// From how many calls.
+    pub samples: u32,
+}
+
+impl Calibration {
+    /// Learns from the [`NEWEST`] of the samples, newest first. None where nothing was reported.
+    #[must_use]
+    pub fn learn(samples: &[Sample]) -> Option<Self> {
+        let told = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
+        let told: Vec<(f64, f64)> = told.map(|sample| (f64::from(sample.est), f64::from(sample.actual))).collect();
+        let (factor, offset, within) = fit(&told)?;
+        let ahead = (1..told.len()).filter_map(|at| Some(missed(told[at - 1], fit(&told[at..])?))).collect();
+        let error = median(ahead).unwrap_or(0.0).max(within);
+        let samples = u32::try_from(told.len()).unwrap_or(u32::MAX);
+        let error_pct = (told.len() >= FEWEST).then_some(error * 100.0);
+        #[allow(clippy::cast_possible_truncation, reason = "a cast of a float stops at the bounds")]
+        Some(Self { factor, offset: offset.round() as i32, error_pct, samples })
+    }
+
+    /// An estimate as the server would count it.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float stops at the bounds")]
+    pub fn apply(&self, est: u32) -> u32 {
+        (f64::from(est) * self.factor + f64::from(self.offset)).round() as u32
+    }
+
+    /// An estimate with its label and error: `5,480 cal ±2 %`.
+    #[must_use]
+    pub fn words(&self, est: u32) -> String {
+        let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
+        format!("{} {}{error}", grouped(self.apply(est).into()), Certainty::Calibrated.label())
+    }
+
+    /// The factor for people: `× 1.051 ±2 % from 20 calls`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
+        let calls = if self.samples == 1 { "call" } else { "calls" };
+        let offset = match self.offset {
+            0 => String::new(),
+            more @ 1.. => format!(" + {more}"),
+            less => format!(" − {}", less.unsigned_abs()),
+        };
+        format!("× {:.3}{offset}{error} from {} {calls}", self.factor, self.samples)
+    }
+}
+
+/// `2 %`, `0.4 %`; a median of nothing is no promise, so never less than `0.1 %`.
+fn percent(error: f64) -> String {
+    if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
+}
+
+/// Slope, offset and median deviation of what fits the reports: the median quotient, or a line where that halves the error.
+fn fit(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    let deviation = |slope, more| median(told.iter().map(|one| missed(*one, (slope, more, 0.0))).collect());
+    let factor = median(told.iter().map(|(est, actual)| actual / est).collect())?;
+    let plain = (factor, 0.0, deviation(factor, 0.0)?);
+    let line = line(told).and_then(|(slope, more)| Some((slope, more, deviation(slope, more)?)));
+    Some(line.filter(|line| line.2 * 2.0 < plain.2).unwrap_or(plain))
+}
+
+/// By which share of the prediction a report missed it.
+fn missed((est, actual): (f64, f64), (slope, more, _): (f64, f64, f64)) -> f64 {
+    (actual / (est * slope + more).max(1.0) - 1.0).abs()
+}
+
+/// The line through the reports by the median of all slopes between two of them, and of what is then left over (Theil and
+/// Sen): a few wild reports do not turn it. None where the prompts are too few or too alike.
+fn line(told: &[(f64, f64)]) -> Option<(f64, f64)> {
+    if told.len() < LINE {
+        return None;
+    }
+    let pairs = told.iter().enumerate().flat_map(|(at, one)| told[at + 1..].iter().map(move |other| (one, other)));
+    let slopes: Vec<f64> = pairs
+        .filter(|(one, other)| (one.0 - other.0).abs() >= 1.0)
+        .map(|(one, other)| (one.1 - other.1) / (one.0 - other.0))
+        .collect();
+    let slope = median(slopes).filter(|slope| SLOPES.contains(slope))?;
+    let more = median(told.iter().map(|(est, actual)| actual - slope * est).collect())?;
+    Some((slope, more))
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
+}
+
+/// A model's calibration, as lists of models show it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Learned {
+    /// The profile that was asked.
+    pub profile: String,
+    /// The model.
+    pub model: String,
+    /// The encoding of our counts.
+    pub encoding: String,
+    /// What was learned.
+    #[serde(flatten)]
+    pub calibration: Calibration,
+}
+
+/// A server read far less than was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ShortRead {
+    /// Tokens that it says it read.
+    pub read: u32,
+    /// Tokens that were expected, calibrated where that is known.
+    pub expected: u32,
+}
+
+impl ShortRead {
+    /// Looks for the sign of a cut prompt. `read` must lie below the expectation by a fifth, or by four standard deviations
+    /// of the calibration where that is more (at most half), and by 256 tokens; and below the raw count of the texts alone
+    /// too, so that neither a factor learned from another language nor a server that does not count tool schemas and
+    /// framing (`fixed` tokens of the estimate) raises an alarm.
+    #[must_use]
+    pub fn find(est: u32, fixed: u32, calibration: Option<&Calibration>, read: u32) -> Option<Self> {
+        let expected = calibration.map_or(est, |calibration| calibration.apply(est));
+        let scatter = calibration.and_then(|known| known.error_pct).unwrap_or(0.0) / 100.0 * DEVIATIONS;
+        let least = f64::from(expected) * (1.0 - scatter.clamp(SHORT, SHORTEST));
+        let short = f64::from(read) < least
+            && read < est.saturating_sub(fixed)
+            && expected.saturating_sub(read) >= SHORT_TOKENS;
+        (short && read > 0).then_some(Self { read, expected })
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn sentence(self) -> String {
+        format!(
+            "The server read {} of about {} tokens: it may have cut the prompt (its window may be smaller than configured).",
+            grouped(self.read.into()),
+            grouped(self.expected.into())
+        )
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn todo(self) -> &'static str {
+        "Set its real window as context_window in the profile, or give the model a larger one there."
+    }
+}
+
+/// What a call's prompt costs, before it is sent. Money is in millionths of a dollar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PromptCost {
+    /// With what the server has cached at the price of cached tokens, where the table tells one.
+    pub micro: u64,
+    /// With nothing cached.
+    pub uncached_micro: u64,
+    /// Tokens taken as cached.
+    pub cached: u32,
+    /// The answer, if it takes all the room that is kept free for it.
+    pub answer_most_micro: u64,
+    /// How sure the count is on which it stands.
+    pub certainty: Certainty,
+}
+
+impl PromptCost {
+    /// Works it out from the estimate, of which `same_prefix` tokens are the same as in the request before.
+    #[must_use]
+    pub fn new(price: &Price, est: u32, same_prefix: u32, answer: u32, calibration: Option<&Calibration>) -> Self {
+        let prompt = calibration.map_or(est, |calibration| calibration.apply(est));
+        let share = u64::from(prompt) * u64::from(same_prefix.min(est)) / u64::from(est.max(1));
+        let cached = price.cached.map_or(0, |_| u32::try_from(share).unwrap_or(prompt));
+        Self {
+            micro: price.micro(prompt, cached, 0),
+            uncached_micro: price.micro(prompt, 0, 0),
+            cached,
+            answer_most_micro: price.micro(0, 0, answer),
+            certainty: calibration.map_or(Certainty::Estimated, |_| Certainty::Calibrated),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn samples(pairs: &[(u32, u32)]) -> Vec<Sample> {
+        pairs.iter().map(|(est, actual)| Sample { est: *est, actual: *actual }).collect()
+    }
+
+    #[test]
+    fn the_factor_is_the_median_of_the_newest() {
+        assert_eq!(Calibration::learn(&[]), None);
+        assert_eq!(Calibration::learn(&samples(&[(0, 5), (5, 0)])), None, "a zero is no report");
+        let one = Calibration::learn(&samples(&[(100, 110)])).unwrap();
+        assert_eq!((one.factor, one.error_pct, one.samples), (1.1, None, 1));
+        let odd = Calibration::learn(&samples(&[(100, 110), (100, 900), (100, 105), (100, 120), (100, 100)])).unwrap();
+        assert_eq!((odd.factor, odd.samples), (1.1, 5));
+        let ahead = f64::midpoint(0.2, 1.0 - 1.05 / 1.1) * 100.0;
+        assert!((odd.error_pct.unwrap() - ahead).abs() < 1e-9, "missed by 2.2, 757, 4.5 and 20 %; within 9.1 %");
+        let even = Calibration::learn(&samples(&[(10, 10), (10, 20)])).unwrap();
+        assert_eq!((even.factor, even.error_pct), (1.5, None));
+        let newest: Vec<Sample> = samples(&[(10, 20); NEWEST]).into_iter().chain(samples(&[(10, 90); 50])).collect();
+        let rolled = Calibration::learn(&newest).unwrap();
+        assert_eq!((rolled.factor, rolled.error_pct, rolled.samples), (2.0, Some(0.0), 20));
+    }
+
+    #[test]
+    fn a_part_that_does_not_grow_is_found() {
+        let told: Vec<Sample> =
+            [700, 1_400, 900, 3_000, 2_200, 1_000, 800, 2_500, 4_000, 1_700, 1_100, 3_300, 600, 2_800]
+                .map(|est| Sample { est, actual: est * 11 / 10 - 300 })
+                .to_vec();
+        let learned = Calibration::learn(&told).unwrap();
+        assert!((learned.factor - 1.1).abs() < 0.002 && (learned.offset + 300).abs() <= 2, "{learned:?}");
+        assert!(learned.error_pct.unwrap() < 0.5 && learned.apply(5_000).abs_diff(5_200) < 8);
+        assert!(learned.sentence().starts_with("× 1.100 − "), "{}", learned.sentence());
+        assert_eq!(learned.apply(0), 0, "never below nothing");
+        assert_eq!(Calibration::learn(&told[..4]).unwrap().offset, 0, "too few to tell");
+    }
+
+    #[test]
+    fn calibrated_numbers_say_so() {
+        let known = Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 };
+        assert_eq!(known.words(5_213), "5,480 cal ±2 %");
+        assert_eq!(known.sentence(), "× 1.051 ±2 % from 20 calls");
+        let first = Calibration { factor: 1.2, offset: 0, error_pct: None, samples: 1 };
+        assert_eq!((first.words(10).as_str(), first.sentence().as_str()), ("12 cal", "× 1.200 from 1 call"));
+        let steady = Calibration { factor: 1.0, offset: 0, error_pct: Some(0.31), samples: 4 };
+        assert_eq!(steady.words(100), "100 cal ±0.3 %");
+    }
+
+    #[test]
+    fn a_cut_prompt_is_told_from_a_small_difference() {
+        let find = |est, read| ShortRead::find(est, 0, None, read);
+        assert_eq!(find(10_000, 4_096), Some(ShortRead { read: 4_096, expected: 10_000 }));
+        assert_eq!(find(10_000, 8_000), None, "a fifth is within reach of another tokenizer");
+        assert!(find(10_000, 7_999).is_some());
+        assert_eq!(find(400, 150), None, "250 tokens can be framing");
+        assert!(find(1_000, 700).is_some());
+        assert_eq!(find(10_000, 0), None, "a server that says 0 did not count");
+        let factor = |factor, error| Calibration { factor, offset: 0, error_pct: error, samples: 9 };
+        assert_eq!(ShortRead::find(10_000, 0, Some(&factor(0.6, Some(1.0))), 6_000), None, "that is how it counts");
+        assert!(ShortRead::find(10_000, 0, Some(&factor(0.6, Some(1.0))), 4_096).is_some());
+        assert_eq!(ShortRead::find(10_000, 0, Some(&factor(1.0, Some(8.0))), 6_000), None, "it scatters that much");
+        assert!(ShortRead::find(10_000, 0, Some(&factor(1.0, Some(90.0))), 4_900).is_some(), "half is too much");
+        assert_eq!(ShortRead::find(10_000, 0, Some(&factor(2.5, Some(1.0))), 11_000), None, "other words than before");
+        assert_eq!(ShortRead::find(691, 326, None, 395), None, "it does not count tool schemas");
+        assert!(ShortRead::find(9_691, 326, None, 4_096).is_some());
+        let said = find(10_000, 4_096).unwrap().sentence();
+        assert!(said.starts_with("The server read 4,096 of about 10,000 tokens"), "{said}");
+    }
+
+    #[test]
+    fn the_cost_before() {
+        let price = Price { input: 2.0, output: 8.0, cached: Some(0.5), ..Price::default() };
+        let cost = PromptCost::new(&price, 1_000, 600, 100, None);
+        assert_eq!((cost.micro, cost.uncached_micro, cost.cached), (1_100, 2_000, 600));
+        assert_eq!((cost.answer_most_micro, cost.certainty), (800, Certainty::Estimated));
+        let known = Calibration { factor: 1.5, offset: 0, error_pct: None, samples: 1 };
+        let cost = PromptCost::new(&price, 1_000, 600, 100, Some(&known));
+        assert_eq!((cost.micro, cost.uncached_micro, cost.cached), (1_650, 3_000, 900));
+        assert_eq!(cost.certainty, Certainty::Calibrated);
+        let plain = PromptCost::new(&Price { cached: None, ..price }, 1_000, 600, 100, None);
+        assert_eq!((plain.micro, plain.cached), (2_000, 0), "no price for cached tokens: none is assumed");
+    }
+
+    proptest! {
+        /// What is learned from a server that counts by a fixed factor gives its numbers back, within rounding.
+        #[test]
+        fn a_steady_factor_is_found(factor in 0.3_f64..4.0, ests in prop::collection::vec(200_u32..50_000, 1..30)) {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
+            let actual = |est: u32| (f64::from(est) * factor).round() as u32;
+            let told: Vec<Sample> = ests.iter().map(|est| Sample { est: *est, actual: actual(*est) }).collect();
+            let learned = Calibration::learn(&told).unwrap();
+            prop_assert!((learned.factor / factor - 1.0).abs() < 0.01);
+            prop_assert!(learned.error_pct.is_none_or(|error| error < 2.0));
+            for est in ests {
+                prop_assert_eq!(ShortRead::find(est, 0, Some(&learned), actual(est)), None, "no alarm at its usual count");
+            }
+        }
+
+        /// One wild report among many does not move the number far.
+        #[test]
+        fn an_outlier_does_not_move_it(wild in 1_u32..1_000_000, at in 0_usize..9) {
+            let mut told = samples(&[(1_000, 1_050), (1_000, 1_060), (1_000, 1_040), (1_000, 1_050), (1_000, 1_055),
+                (1_000, 1_045), (1_000, 1_050), (1_000, 1_060), (1_000, 1_040)]);
+            told[at].actual = wild;
+            let learned = Calibration::learn(&told).unwrap();
+            prop_assert!((1.04..=1.06).contains(&learned.factor), "{}", learned.factor);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Pins that the model suggested on a branch: which of them still wait for a person, as rows of the plan.
+//! Not for: reading them from answers (`wishes`) or dismissing them (`memory`).
+//!
+//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody has marked that
+//! message or its turn, and nobody turned it down. It never goes with a call and never stops one.
+
+use super::path::PathView;
+use super::session::Session;
+use crate::domain::branch::Branch;
+use crate::domain::hash::Hash;
+use crate::domain::ids::SessionId;
+use crate::domain::input::{Near, PlanInput};
+use crate::domain::mark::Atom;
+use crate::domain::message::{End, NodeHead};
+use crate::domain::plan::{Reason, RowKind, Scores, Source};
+use std::collections::HashSet;
+
+/// Answers with suggestions that are looked at, newest first.
+const ANSWERS: usize = 64;
+/// Suggestions that wait at once; older ones wait until these are decided.
+const WAITING: usize = 8;
+
+/// A message that the model named.
+#[derive(Clone, Debug)]
+pub(super) struct Suggestion {
+    head: NodeHead,
+    turn: u32,
+    bytes: u64,
+    session: SessionId,
+}
+
+/// The suggestions that wait on a branch, newest first.
+pub(super) fn on(session: &Session, branch: &Branch, path: &PathView) -> Vec<Suggestion> {
+    let tree = &session.tree;
+    let place = |key: Hash| {
+        let slot = tree.by_key(key)?;
+        let at = tree.depth(slot) as usize;
+        (path.slots.get(at) == Some(&slot)).then_some(at)
+    };
+    let mut seen: HashSet<Hash> = HashSet::new();
+    let mut found = Vec::new();
+    let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
+    for version in answers.filter(|version| place(version.key).is_some()) {
+        for pin in version.pins.iter().filter(|pin| pin.branch == branch.id) {
+            let Some(at) = place(pin.key).filter(|_| seen.insert(pin.key)) else { continue };
+            let turn = path.turn_at(at);
+            let nodes = path.turns[turn].nodes.clone();
+            let keys: Vec<Hash> = nodes.clone().map(|at| tree.head(path.slots[at]).key).collect();
+            let head = tree.head(path.slots[at]);
+            let removed = head.end == End::Removed;
+            if removed || branch.overrides.dismissed.contains(&atom(pin.key)) || marked(branch, &keys) {
+                continue;
+            }
+            let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+            found.push(Suggestion {
+                head: head.clone(),
+                turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
+                bytes: path.bytes(tree, turn..turn + 1),
+                session: session.card.id,
+            });
+        }
+    }
+    found.truncate(WAITING);
+    found
+}
+
+/// How a suggestion's row is named: the message, so that the turn keeps a row of its own.
+pub(super) fn atom(key: Hash) -> Atom {
+    Atom::Message { node: key }
+}
+
+fn marked(branch: &Branch, turn: &[Hash]) -> bool {
+    branch.marks.iter().any(|mark| match mark.target {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. } => turn.contains(&key),
+        Atom::Section { .. } | Atom::Range { .. } => false,
+    })
+}
+
+impl Suggestion {
+    /// Its row's name.
+    pub(super) fn atom(&self) -> Atom {
+        atom(self.head.key)
+    }
+}
+
+/// Puts the suggestions into a plan's input.
+pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
+    input.near.extend(snapshot.suggested.iter().map(|suggestion| Near {
+        atom: suggestion.atom(),
+        kind: RowKind::Message,
+        title: suggestion.head.preview.clone(),
+        tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
+        reason: Reason::PinSuggested,
+        remedy: ("pin".into(), "pins it for good".into()),
+        source: Source {
+            session: Some(suggestion.session),
+            branch: Some(snapshot.branch.id),
+            turn: Some(suggestion.turn).filter(|turn| *turn > 0),
+            message: Some(suggestion.head.id),
+            external_id: suggestion.head.external_id.clone(),
+            at: Some(suggestion.head.at),
+            span: None,
+        },
+        scores: Scores::default(),
+    }));
+}

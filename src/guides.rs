@@ -1,0 +1,11 @@
+//! Four short guides for people who use the program, kept beside its code so that they are read when it changes.
+//! Not for: the architecture; that is the crate's own page.
+
+#[doc = include_str!("../assets/guides/compaction.md")]
+pub mod compaction {}
+#[doc = include_str!("../assets/guides/context.md")]
+pub mod context {}
+#[doc = include_str!("../assets/guides/policies.md")]
+pub mod policies {}
+#[doc = include_str!("../assets/guides/retrieval.md")]
+pub mod retrieval {}

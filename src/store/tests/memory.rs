@@ -1,0 +1,132 @@
+//! Memories and steps: they come back as they were, and go with what they were made from.
+
+use super::{Place, Scene, number, scene};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{MemoryId, SessionId};
+use crate::domain::mark::{Actor, Atom};
+use crate::domain::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::op::{Change, Operation};
+use crate::domain::transition::{Standing, Subject, Transition};
+use crate::store::Store;
+use crate::store::types::{StoreError, Write};
+use uuid::Uuid;
+
+fn memory(scene: &Scene, text: &str, scope: Scope, status: MemoryStatus) -> Memory {
+    Memory {
+        id: MemoryId(Uuid::now_v7()),
+        kind: MemoryKind::Fact,
+        text: text.into(),
+        scope,
+        lane: String::new(),
+        source: Origin { session: Some(scene.session), node: Some(scene.nodes[1].head.key), by: Actor::Model },
+        status,
+        version: 1,
+        created_at: 5,
+        updated_at: 5,
+    }
+}
+
+fn put(store: &Store, memory: &Memory) {
+    store.write(vec![Write::PutMemory { memory: Box::new(memory.clone()), expect: None }]).unwrap();
+}
+
+fn texts(store: &Store, session: Option<SessionId>) -> Vec<String> {
+    store.memories(session).unwrap().into_iter().map(|memory| memory.text).collect()
+}
+
+#[test]
+fn they_come_back_and_are_compared_by_version() {
+    let place = Place::new();
+    let store = place.open();
+    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    let own = memory(&one, "own", Scope::Session(one.session), MemoryStatus::Suggested);
+    let shared = memory(&one, "shared", Scope::All, MemoryStatus::Confirmed);
+    let before = store.memory_clock().unwrap();
+    put(&store, &own);
+    put(&store, &shared);
+    assert_ne!(store.memory_clock().unwrap(), before);
+    assert_eq!(store.memories(Some(one.session)).unwrap(), [own.clone(), shared.clone()]);
+    assert_eq!(texts(&store, Some(two.session)), ["shared"]);
+    assert_eq!(texts(&store, None), ["shared"]);
+    let twice = store.write(vec![Write::PutMemory { memory: Box::new(own.clone()), expect: None }]);
+    assert!(matches!(twice, Err(StoreError::Moved)));
+    let wide = Memory { scope: Scope::All, version: 2, ..own.clone() };
+    let change = |expect| Write::PutMemory { memory: Box::new(wide.clone()), expect };
+    assert!(matches!(store.write(vec![change(Some(7))]), Err(StoreError::Moved)));
+    store.write(vec![change(Some(1))]).unwrap();
+    assert_eq!(texts(&store, Some(two.session)), ["own", "shared"]);
+    assert!(matches!(store.write(vec![Write::DeleteMemory { id: own.id, expect: 1 }]), Err(StoreError::Moved)));
+    store.write(vec![Write::DeleteMemory { id: own.id, expect: 2 }]).unwrap();
+    assert_eq!(store.memory(own.id).unwrap(), None);
+    super::sound(&store);
+}
+
+fn operation(session: SessionId, memory: &Memory) -> Write {
+    let change = Change::Memory { before: None, after: Some(Box::new(memory.clone())) };
+    Write::PutOp(Box::new(Operation {
+        seq: 0,
+        session,
+        what: "noted a memory".into(),
+        changes: vec![change],
+        undone: false,
+        at: 1,
+    }))
+}
+
+#[test]
+fn what_was_not_confirmed_goes_with_its_message() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "the answer with the number", "c"]);
+    let scope = Scope::Session(scene.session);
+    for (text, status) in [
+        ("suggested words", MemoryStatus::Suggested),
+        ("dismissed words", MemoryStatus::Dismissed),
+        ("confirmed words", MemoryStatus::Confirmed),
+    ] {
+        let made = memory(&scene, text, scope, status);
+        put(&store, &made);
+        store.write(vec![operation(scene.session, &made)]).unwrap();
+    }
+    let mut elsewhere = memory(&scene, "of another message", scope, MemoryStatus::Suggested);
+    elsewhere.source.node = Some(Hash::of(b"other"));
+    put(&store, &elsewhere);
+    let nodes = vec![scene.nodes[1].head.id];
+    store.write(vec![Write::Tombstone { session: scene.session, nodes }]).unwrap();
+    assert_eq!(texts(&store, Some(scene.session)), ["confirmed words", "of another message"]);
+    assert_eq!(store.ops(scene.session).unwrap(), []);
+    assert_eq!(number(&store, "SELECT count(*) FROM operation WHERE body LIKE '%words%'"), 0);
+}
+
+#[test]
+fn a_session_takes_its_own_with_it() {
+    let place = Place::new();
+    let store = place.open();
+    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    let held = memory(&one, "held by one session", Scope::Session(one.session), MemoryStatus::Confirmed);
+    let open = memory(&one, "never confirmed", Scope::All, MemoryStatus::Suggested);
+    let kept = memory(&one, "kept", Scope::All, MemoryStatus::Confirmed);
+    for made in [&held, &open, &kept] {
+        put(&store, made);
+    }
+    store.write(vec![operation(two.session, &open)]).unwrap();
+    let step = Transition {
+        item: Subject::Item(Atom::Message { node: one.nodes[0].head.key }),
+        from: Standing::None,
+        to: Standing::Suggested,
+        reason: "named by the model".into(),
+        turn: Some(one.nodes[1].head.key),
+        branch: Some(one.branch),
+        by: Actor::Model,
+        at: 7,
+    };
+    let write = Write::PutTransition { session: one.session, transition: Box::new(step.clone()) };
+    store.write(vec![write]).unwrap();
+    assert_eq!(store.transitions(one.session).unwrap(), [step]);
+    store.write(vec![Write::DeleteSession(one.session)]).unwrap();
+    assert_eq!(texts(&store, Some(two.session)), ["kept"]);
+    assert_eq!(store.memories(None).unwrap()[0].source, Origin { session: None, node: None, by: Actor::Model });
+    assert_eq!(store.ops(two.session).unwrap(), []);
+    assert_eq!(number(&store, "SELECT count(*) FROM transition"), 0);
+    super::sound(&store);
+}

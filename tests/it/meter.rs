@@ -1,0 +1,142 @@
+//! The meter beside what a server reports: what is learned, what is shown, what raises an alarm, what it costs.
+
+use crate::support::bench::{Bench, message};
+use crate::support::binary::Home;
+use crate::support::server::{Server, Step, send, stream, words};
+use pleach::domain::meter::Calibration;
+use pleach::engine::api::{Draft, Planned, Request};
+use serde_json::{Value, json};
+
+/// An answer of one word whose server reports this usage.
+fn reporting(usage: &Value) -> Vec<Step> {
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let told = json!({"choices": [], "usage": usage});
+    vec![stream(), words("yes"), send(&format!("data: {end}\n\ndata: {told}\n\ndata: [DONE]\n\n"))]
+}
+
+fn home(server: &Server) -> Home {
+    Home::new(&format!(
+        "profile = \"own\"\nstate_block = \"off\"\n[profiles.own]\nbase_url = \"{}\"\nmodel = \"m\"\nattempts = 1\n\
+         [models.m]\ncontext_window = 100000\nencoding = \"approximate\"\n\
+         price = {{ input = 2.0, output = 8.0, cached = 0.5, reasoning = 10.0 }}\n",
+        server.base_url()
+    ))
+}
+
+fn value(home: &Home, args: &[&str]) -> Value {
+    let said = home.run(args);
+    assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
+    serde_json::from_str(&said.out).unwrap()
+}
+
+#[test]
+fn a_factor_is_learned_over_sessions_and_shown_beside_the_raw_count() {
+    let told = [140, 150, 320].map(|prompt| reporting(&json!({"prompt_tokens": prompt, "completion_tokens": 2})));
+    let server = Server::start_posts(told.to_vec());
+    let home = home(&server);
+    let before = value(&home, &["plan", "--json", "one"]);
+    assert_eq!(before["calibration"], Value::Null, "nothing is known yet");
+    assert_eq!(before["certainty"], "estimated");
+    let mut quotients: Vec<f64> = Vec::new();
+    for words in ["one", "two", "three"] {
+        value(&home, &["session", "new", "--json", words]);
+        let run = &value(&home, &["ask", "--json", words])["runs"][0];
+        quotients.push(run["usage"]["prompt"].as_f64().unwrap() / run["est_total"].as_f64().unwrap());
+    }
+    quotients.sort_by(f64::total_cmp);
+    let plan = value(&home, &["plan", "--json", "one"]);
+    let known = &plan["calibration"];
+    assert!((known["factor"].as_f64().unwrap() - quotients[1]).abs() < 1e-9, "{known} {quotients:?}");
+    assert_eq!(known["samples"], 3);
+    assert!(known["error_pct"].as_f64().unwrap() > 0.0);
+    let est = plan["est_total"].as_u64().unwrap();
+    let factor = known["factor"].as_f64().unwrap();
+    let learned = Calibration { factor, offset: 0, error_pct: None, samples: 3 };
+    assert_eq!(known["calibrated_total"], learned.apply(u32::try_from(est).unwrap()));
+    let text = home.run(&["plan", "one"]).out;
+    assert!(text.contains(" cal ±") && text.contains("from 3 calls"), "{text}");
+    let models = value(&home, &["models", "--json"]);
+    assert!(models.is_array());
+    let doctor = home.run(&["doctor"]).out;
+    assert!(doctor.contains("meter own/m") && doctor.contains("from 3 calls (est: approximate)"), "{doctor}");
+}
+
+#[test]
+fn a_prompt_that_was_cut_raises_an_alarm_and_teaches_nothing() {
+    let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 512, "completion_tokens": 2}))]);
+    let home = home(&server);
+    let long = "a word after another ".repeat(400);
+    let said = home.run(&["ask", &long]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("it may have cut the prompt") && said.err.contains("context_window"), "{}", said.err);
+    let runs = value(&home, &["plans", "list", "--json"]);
+    assert_eq!(runs[0]["short_read"]["read"], 512);
+    assert_eq!(runs[0]["short_read"]["expected"], runs[0]["est_total"]);
+    let list = home.run(&["plans", "list"]).out;
+    assert!(list.contains("512 in · 2 out actual") && list.contains("The server read 512 of about"), "{list}");
+    let shown = home.run(&["plans", "show", runs[0]["run_id"].as_str().unwrap()]).out;
+    assert!(shown.contains("it may have cut the prompt") && shown.contains("tok est"), "{shown}");
+    assert_eq!(value(&home, &["plan", "--json", "on"])["calibration"], Value::Null);
+}
+
+#[test]
+fn no_alarm_where_cached_tokens_stand_beside_the_prompt() {
+    let long = "a word after another ".repeat(400);
+    let usage = json!({"input_tokens": 100, "cache_read_input_tokens": 2_100, "output_tokens": 2});
+    let server = Server::start_posts(vec![reporting(&usage)]);
+    let home = home(&server);
+    let run = &value(&home, &["ask", "--json", &long])["runs"][0];
+    assert_eq!(run["short_read"], Value::Null, "{run}");
+    assert!(value(&home, &["plan", "--json", "on"])["calibration"]["factor"].as_f64().unwrap() > 0.8);
+}
+
+#[test]
+fn what_a_call_costs_before_and_after() {
+    let usage = json!({"prompt_tokens": 1_000, "completion_tokens": 100,
+        "prompt_tokens_details": {"cached_tokens": 600}, "completion_tokens_details": {"reasoning_tokens": 40}});
+    let server = Server::start_posts(vec![reporting(&usage), reporting(&json!(null))]);
+    let home = home(&server);
+    let long = "a word after another ".repeat(200);
+    let plan = value(&home, &["plan", "--json", &long]);
+    let est = plan["est_total"].as_f64().unwrap();
+    assert!((plan["cost"]["prompt"].as_f64().unwrap() - est * 2.0 / 1e6).abs() < 1e-9, "{}", plan["cost"]);
+    assert_eq!(plan["cost"]["prompt"], plan["cost"]["prompt_uncached"]);
+    assert_eq!(plan["cost"]["cached_tokens"], 0);
+    let answer = plan["budget"]["reserved_output"].as_f64().unwrap() * 8.0 / 1e6;
+    assert!((plan["cost"]["answer_at_most"].as_f64().unwrap() - answer).abs() < 1e-9);
+    let asked = value(&home, &["ask", "--json", &long]);
+    let bill = (400.0 * 2.0 + 600.0 * 0.5 + 60.0 * 8.0 + 40.0 * 10.0) / 1e6;
+    assert!((asked["cost"].as_f64().unwrap() - bill).abs() < 1e-9, "{}", asked["cost"]);
+    let silent = value(&home, &["ask", "--json", "again"]);
+    assert_eq!((&silent["cost"], &silent["usage"]["prompt"]), (&Value::Null, &Value::Null), "never invented");
+    let list = home.run(&["plans", "list"]).out;
+    assert!(list.contains("1,000 in (600 cached) · 100 out (40 reasoning) actual · $0.0019"), "{list}");
+    let est = silent["est_total"].as_u64().unwrap();
+    assert!(list.contains(&format!("{est} in est")) || est >= 1_000, "{list}");
+}
+
+#[test]
+fn a_factor_that_moved_makes_no_drawn_plan_stale() {
+    let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 900, "completion_tokens": 2}))]);
+    let bench = Bench::http(&server);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "hello");
+    let drawn = message("what was drawn");
+    let Ok(Planned::Plan { plan, request_digest, calibration, .. }) = client.plan(branch, &drawn) else { panic!() };
+    assert_eq!(calibration.map(|known| known.samples), Some(1));
+    let pleach::engine::api::Answer::Branch(other) =
+        client.must(Request::Fork { branch, at: None, name: None, switch: false })
+    else {
+        panic!()
+    };
+    client.say(other.id, "meanwhile, on another branch");
+    let Ok(Planned::Plan { calibration, .. }) = client.plan(other.id, &Draft::default()) else { panic!() };
+    assert_eq!(calibration.map(|known| known.samples), Some(2), "it moved");
+    let from = client.seen.len();
+    client.ask(Request::Ask { branch, draft: drawn, plan: Some(plan.id) }).expect("the drawn plan goes");
+    client.closed(from, branch);
+    let sent = server.requests();
+    let last = sent.iter().rev().find(|request| request.method == "POST").unwrap();
+    assert_eq!(pleach::domain::hash::Hash::of(&last.body), request_digest);
+}

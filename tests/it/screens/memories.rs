@@ -1,0 +1,100 @@
+//! The list of memories, and suggested pins in the overlay: what the keys ask of the engine.
+
+use super::Stage;
+use super::fixture::{self, MAIN};
+use pleach::domain::ids::MemoryId;
+use pleach::domain::mark::{Actor, Atom};
+use pleach::domain::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use pleach::engine::api::{Answer, Item, MemoryAct, MemoryScope, Request};
+use uuid::Uuid;
+
+fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
+    Memory {
+        id: MemoryId(Uuid::from_u128(n)),
+        kind: MemoryKind::Fact,
+        text: text.into(),
+        scope: Scope::All,
+        lane: String::new(),
+        source: Origin { session: None, node: None, by: Actor::Model },
+        status,
+        version: 1,
+        created_at: 0,
+        updated_at: 0,
+    }
+}
+
+fn acts(stage: &Stage) -> Vec<(String, MemoryAct)> {
+    let of = |request: &Request| match request {
+        Request::Memory { id, act } => Some((id.clone(), act.clone())),
+        _ => None,
+    };
+    stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
+}
+
+fn listed(stage: &mut Stage) {
+    let all = vec![
+        memory(1, "The gate is green", MemoryStatus::Confirmed),
+        memory(2, "The port is 48213\u{202e}", MemoryStatus::Suggested),
+    ];
+    stage.reply(|request| matches!(request, Request::Memories { .. }), Answer::Memories(all));
+}
+
+#[test]
+fn keys_in_the_list_decide() {
+    let mut stage = fixture::opened();
+    stage.type_text("/memories").press("enter");
+    listed(&mut stage);
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("The gate is green") && screen.contains("suggested"), "{screen}");
+    assert!(!screen.contains('\u{202e}'), "nothing from outside acts on the terminal");
+    let place = |words: &str| screen.find(words).unwrap();
+    assert!(place("The port is") < place("The gate is"), "what waits for a decision stands first");
+    stage.press("enter alt-x alt-d");
+    let second = Uuid::from_u128(2).to_string();
+    let wanted = [MemoryAct::Confirm(None), MemoryAct::Dismiss, MemoryAct::Delete].map(|act| (second.clone(), act));
+    assert_eq!(acts(&stage), wanted);
+    stage.press("alt-r");
+    stage.type_text("!").press("enter");
+    let edited = MemoryAct::Edit(Some("The port is 48213\u{202e}!".into()), None);
+    assert_eq!(acts(&stage).last(), Some(&(second, edited)));
+    stage.reply(|request| matches!(request, Request::Memory { .. }), Answer::Done("Edited a memory.".into()));
+    let asked = stage.sent.iter().filter(|(_, request)| matches!(request, Request::Memories { .. })).count();
+    assert_eq!(asked, 2, "the list is read again");
+}
+
+#[test]
+fn a_memory_is_written_by_a_command() {
+    let mut stage = fixture::opened();
+    for (typed, kind, text, scope) in [
+        ("/remember preference: short answers", MemoryKind::Preference, "short answers", MemoryScope::All),
+        ("/remember note: the gate", MemoryKind::Fact, "note: the gate", MemoryScope::Session),
+    ] {
+        stage.type_text(typed).press("enter");
+        assert_eq!(*stage.last(), Request::Remember { kind, text: text.into(), scope });
+    }
+}
+
+#[test]
+fn a_suggested_pin_is_turned_down_with_one_key() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("suggested pins 1"), "{screen}");
+    let dismissed = |stage: &Stage| {
+        stage.sent.iter().rev().find_map(|(_, request)| match request {
+            Request::Dismiss { branch, item } => Some((*branch, item.clone())),
+            _ => None,
+        })
+    };
+    stage.press("g d");
+    assert_eq!(dismissed(&stage), None, "only what is suggested can be turned down");
+    let pleach::tui::model::layer::Layer::Overlay(overlay) = stage.model.layers.last().unwrap() else { panic!() };
+    let rows = overlay.entries.len();
+    for _ in 0..rows {
+        if dismissed(&stage).is_none() {
+            stage.press("j d");
+        }
+    }
+    let atom = Atom::Section { text: pleach::domain::hash::Hash::of(b"sug") };
+    assert_eq!(dismissed(&stage), Some((MAIN, Item::Atom(atom))));
+}
