@@ -4,6 +4,7 @@
 //! the import shape and on questions `{session, query, category, evidence: [ids]}`, beside baselines computed in the same run,
 //! and the gate's figures. Without files it makes a technical conversation of its own and questions about it. Both end with
 //! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
+//! `--vectors=FILE` names vectors of a model for every message and question (see `data::Vectors`) and adds a row with them.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(unreachable_pub, reason = "its parts are files of their own")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
@@ -19,15 +20,16 @@ mod made;
 #[path = "recall/times.rs"]
 mod times;
 
-use data::{Question, Table, Talk};
+use data::{Question, Table, Talk, Vectors};
 use pleach::retrieval::gate;
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::Filter;
-use pleach::retrieval::search::{Hit, search};
+use pleach::retrieval::search::{Ask, Hit, search};
 use pleach::retrieval::tuning::Tuning;
 
 /// The row that shows its categories.
 const OURS: &str = "pleach, no model";
+const DENSE: &str = "pleach, with the vectors";
 /// Messages that name nothing: the gate must stay shut.
 const FOLLOWUPS: &str = include_str!("recall/followups.txt");
 
@@ -37,17 +39,20 @@ fn main() {
         arguments.into_iter().partition(|argument| argument.starts_with("--"));
     let flag = |name: &str| flags.iter().any(|flag| flag == name);
     if !flag("--only-times") {
+        let mut vectors = None;
         let (talks, questions) = match rest.as_slice() {
             [conversations, questions, ..] => {
                 let talks = data::talks(conversations);
-                let questions = data::questions(questions, &talks);
-                (talks, questions)
+                let asked = data::questions(questions, &talks);
+                let file = flags.iter().find_map(|flag| flag.strip_prefix("--vectors="));
+                vectors = file.map(|file| Vectors::read(file, conversations, questions));
+                (talks, asked)
             }
             _ => made::technical(),
         };
         let budgets: Vec<u32> = rest.iter().skip(2).map(|budget| budget.parse().expect("a budget in tokens")).collect();
         let budgets = if budgets.is_empty() { vec![1_000, 2_000, 4_000, 8_000] } else { budgets };
-        recall(&talks, &questions, &budgets);
+        recall(&talks, &questions, &budgets, vectors.as_ref());
         gates(&talks, &questions);
     }
     if !flag("--no-times") {
@@ -55,20 +60,28 @@ fn main() {
     }
 }
 
-type Method = (&'static str, fn(&Talk, &str) -> Vec<Hit>, bool);
+type Method<'a> = (&'static str, &'a dyn Fn(&Talk, &Question) -> Vec<Hit>, bool);
 
-fn found(talk: &Talk, query: &str) -> Vec<Hit> {
+fn found(talk: &Talk, query: &str, cosines: Option<&[(u32, f32)]>) -> Vec<Hit> {
     let filter = Filter::default();
-    search(&talk.ask(&filter, None), &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
+    let ask = Ask { cosines, ..talk.ask(&filter, None) };
+    search(&ask, &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
 }
 
-fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
-    let methods: [Method; 4] = [
-        ("most recent", baseline::recent, false),
-        ("BM25, raw words, OR", baseline::raw, false),
-        ("BM25, stems, no stop words", baseline::stems, false),
-        (OURS, found, true),
+fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Option<&Vectors>) {
+    let mut methods: Vec<Method<'_>> = vec![
+        ("most recent", &|talk, asked| baseline::recent(talk, &asked.query), false),
+        ("BM25, raw words, OR", &|talk, asked| baseline::raw(talk, &asked.query), false),
+        ("BM25, stems, no stop words", &|talk, asked| baseline::stems(talk, &asked.query), false),
+        (OURS, &|talk, asked| found(talk, &asked.query, None), true),
     ];
+    let dense = |talk: &Talk, asked: &Question| {
+        let cosines = vectors.map(|vectors| vectors.cosines(talk, asked));
+        found(talk, &asked.query, cosines.as_deref())
+    };
+    if vectors.is_some() {
+        methods.push((DENSE, &dense, true));
+    }
     let messages: usize = talks.iter().map(|talk| talk.said.len()).sum();
     println!(
         "{} conversations, {messages} messages, {} questions; recall / all-evidence hit in %",
@@ -86,7 +99,7 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
             let start = std::time::Instant::now();
             let plain = Tuning { thrift: 0.0, ..Tuning::of(&talk.scope.shape) };
             let tuning = (!own).then_some(&plain);
-            let hits = method(talk, &question.query);
+            let hits = method(talk, question);
             times.push(start.elapsed());
             for (budget, table) in budgets.iter().zip(&mut tables) {
                 let filled = data::filled(talk, &hits, *budget, tuning, &count);
@@ -95,7 +108,7 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
             }
         }
         println!("{}", row(name, "all", &tables));
-        if name == OURS {
+        if own {
             tables[0]
                 .0
                 .keys()

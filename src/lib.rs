@@ -47,7 +47,8 @@
 //! 2. Typing or acting asks for a new plan. The engine copies what can matter into a snapshot (`engine::snapshot`); the
 //!    planner's thread gathers contents and counts (`engine::gather`) into a frozen
 //!    [`PlanInput`](domain::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
-//!    ([`context::render`]). Only the newest draft of a branch is worked on.
+//!    ([`context::render`]). Only the newest draft of a branch is worked on. Where an embedder is set, a thread beside it
+//!    (`engine::vectors`) makes vectors of passages; a plan takes those that are there.
 //! 3. Enter names the plan last drawn. Is it still what the branch's head, marks, draft and settings give, its bytes are
 //!    posted; else nothing is sent and the new plan is shown.
 //! 4. Before the POST one transaction writes the plan and an open run with a fence. The answer streams through our own

@@ -20,6 +20,8 @@ pub struct Said {
     pub name: Option<String>,
     pub at: Option<i64>,
     pub text: String,
+    /// Its line in the file, counted from 0.
+    pub line: usize,
 }
 
 /// One conversation with its index.
@@ -36,6 +38,43 @@ pub struct Question {
     pub query: String,
     pub category: String,
     pub evidence: Vec<usize>,
+    /// Its line in the file, counted from 0.
+    pub line: usize,
+}
+
+/// Vectors that were made beforehand.
+pub struct Vectors {
+    dims: usize,
+    messages: Vec<f32>,
+    questions: Vec<f32>,
+}
+
+impl Vectors {
+    /// Reads plain f32 numbers, little end first: a vector for each line of the conversations, then one for each question.
+    pub fn read(file: &str, conversations: &str, questions: &str) -> Self {
+        let bytes = std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let mut all: Vec<f32> =
+            bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().expect("four bytes"))).collect();
+        let (messages, asked) = (lines(conversations).len(), lines(questions).len());
+        let dims = all.len() / (messages + asked);
+        assert_eq!(all.len(), dims * (messages + asked), "{file} has another number of vectors");
+        let questions = all.split_off(messages * dims);
+        Self { dims, messages: all, questions }
+    }
+
+    /// For each passage of a talk, the cosine of its message with a question.
+    pub fn cosines(&self, talk: &Talk, question: &Question) -> Vec<(u32, f32)> {
+        let row = |of: &[f32], line: usize| of[line * self.dims..][..self.dims].to_vec();
+        let asked = row(&self.questions, question.line);
+        let cosine = |said: &Said| row(&self.messages, said.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
+        let mut found = Vec::new();
+        for (position, said) in talk.said.iter().enumerate() {
+            let known = talk.index.known(talk.scope.number(position)).expect("an indexed message");
+            let cosine = cosine(said);
+            found.extend((known.first..known.first + u32::from(known.passages)).map(|passage| (passage, cosine)));
+        }
+        found
+    }
 }
 
 impl Talk {
@@ -83,12 +122,12 @@ fn lines(path: &str) -> Vec<Value> {
 /// The conversations of a file, each in the order of its lines.
 pub fn talks(path: &str) -> Vec<Talk> {
     let mut sessions: BTreeMap<String, Vec<Said>> = BTreeMap::new();
-    for line in lines(path) {
+    for (number, line) in lines(path).into_iter().enumerate() {
         let at =
             text(&line, "created_at").and_then(|at| at.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
         let role = text(&line, "role").and_then(|role| Role::from_name(&role)).unwrap_or(Role::User);
         let (id, content) = (text(&line, "id").unwrap_or_default(), text(&line, "content").unwrap_or_default());
-        let said = Said { id, role, name: text(&line, "name"), at, text: content };
+        let said = Said { id, role, name: text(&line, "name"), at, text: content, line: number };
         sessions.entry(text(&line, "session").unwrap_or_default()).or_default().push(said);
     }
     sessions.into_iter().map(|(session, said)| Talk::new(session, said)).collect()
@@ -100,15 +139,15 @@ pub fn questions(path: &str, talks: &[Talk]) -> Vec<Question> {
     for talk in talks {
         places.extend(talk.said.iter().enumerate().map(|(at, said)| ((talk.session.as_str(), said.id.as_str()), at)));
     }
-    let question = |line: Value| {
+    let question = |(number, line): (usize, Value)| {
         let session = text(&line, "session").unwrap_or_default();
         let ids = line.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
         let evidence: Vec<usize> =
             ids.iter().filter_map(|id| places.get(&(session.as_str(), id.as_str()?)).copied()).collect();
         let (query, category) = (text(&line, "query").unwrap_or_default(), text(&line, "category").unwrap_or_default());
-        Question { session, query, category, evidence }
+        Question { session, query, category, evidence, line: number }
     };
-    lines(path).into_iter().map(question).filter(|question| !question.evidence.is_empty()).collect()
+    lines(path).into_iter().enumerate().map(question).filter(|question| !question.evidence.is_empty()).collect()
 }
 
 /// Recall of evidence and whether all of it was there, by category; the sum under `all`.

@@ -152,15 +152,17 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
                     query,
                     category: format!("{kind} paragraph"),
                     evidence: vec![said.len() + 1],
+                    line: 0,
                 });
             }
-            said.push(Said { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask });
+            said.push(Said { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask, line: 0 });
             said.push(Said {
                 id: format!("{turn}a"),
                 role: Role::Assistant,
                 name: None,
                 at: at.map(|at| at + 30),
                 text,
+                line: 0,
             });
         }
         talks.push(Talk::new(session.into(), said));

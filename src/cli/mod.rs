@@ -84,6 +84,7 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
     let (mut out, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
     let io = Io {
         out_tty: out.is_terminal(),
+        err_tty: err.is_terminal(),
         in_tty: input.is_terminal(),
         out: &mut out,
         err: &mut err,

@@ -13,6 +13,7 @@ use std::io::{BufRead, Read, Write};
 const MOST_INPUT: u64 = 256 << 20;
 
 /// Where a command reads and writes.
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own about a stream")]
 pub struct Io<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,
@@ -22,6 +23,8 @@ pub struct Io<'a> {
     pub input: &'a mut dyn BufRead,
     /// Standard output is a terminal.
     pub out_tty: bool,
+    /// The stream for notes is a terminal.
+    pub err_tty: bool,
     /// Standard input is a terminal.
     pub in_tty: bool,
     /// JSON is wanted.
@@ -40,6 +43,13 @@ impl Io<'_> {
     /// A sentence on standard error.
     pub fn note(&mut self, text: &str) {
         let _ = writeln!(self.err, "pleach: {}", Safe::text(text));
+    }
+
+    /// How far slow work is, where a person watches.
+    pub fn progress(&mut self, text: &str) {
+        if self.err_tty {
+            self.note(text);
+        }
     }
 
     /// Data: exactly these bytes, or to a terminal what can be shown of them.

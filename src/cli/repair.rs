@@ -85,6 +85,7 @@ mod tests {
             err: &mut err,
             input: &mut input,
             out_tty: tty,
+            err_tty: tty,
             in_tty: tty,
             json: args.global.json,
             interrupts: &|| 0,

@@ -140,6 +140,7 @@ fn shape(id: &Value, found: &Retrieved) -> Value {
         "id": id,
         "retrieval_set_id": found.set.id,
         "gate": found.set.gate,
+        "embedder": found.set.embedder,
         "items": items,
         "near": near,
         "elapsed_ms": elapsed,

@@ -6,7 +6,7 @@ use super::layer::{Layer, merge};
 use super::models::ModelTable;
 use super::paths::{Paths, expand};
 use super::policies;
-use super::settings::{CallOverrides, Settings, Theme};
+use super::settings::{CallOverrides, EmbedderKind, Settings, Theme};
 use crate::domain::mode::Mode;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::policy::PolicySpec;
@@ -212,6 +212,13 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     if !(1..=100).contains(&settings.tools.rounds) {
         return fault(&["tools", "rounds"], "must be from 1 to 100".into(), None);
     }
+    if let Some((key, what)) = embedder_fault(settings) {
+        let named = layers.iter().skip(1).any(|layer| layer.place(&["embedder", key]).is_some());
+        let near = (key == "profile")
+            .then(|| nearest(&settings.embedder.profile, settings.profiles.keys().map(String::as_str)))
+            .flatten();
+        return fault(&["embedder", if named { key } else { "kind" }], what, near);
+    }
     for (name, profile) in &settings.profiles {
         let address = profile.base_url.as_str();
         if profile.backend == Backend::Openai && host(address).is_none() {
@@ -228,6 +235,27 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
         }
     }
     Ok(())
+}
+
+/// The key of the embedder's that is wrong, and why.
+fn embedder_fault(settings: &Settings) -> Option<(&'static str, String)> {
+    let set = &settings.embedder;
+    match set.kind {
+        EmbedderKind::None => None,
+        EmbedderKind::Directory => {
+            set.path.trim().is_empty().then(|| ("path", "a directory needs its `path`".to_owned()))
+        }
+        EmbedderKind::Server => match settings.profiles.get(&set.profile) {
+            None => Some(("profile", unknown("profile", &set.profile, settings.profiles.keys()))),
+            Some(profile) if profile.backend != Backend::Openai => {
+                Some(("profile", format!("the profile {} has no server", set.profile)))
+            }
+            Some(_) if set.model.trim().is_empty() => {
+                Some(("model", "a server needs the `model` that is asked there".to_owned()))
+            }
+            Some(_) => None,
+        },
+    }
 }
 
 fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> String {

@@ -324,3 +324,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_embedder_is_checked_where_it_stands() {
+    let fault = |text: &str| {
+        let home = Home::new();
+        home.user(text);
+        match home.load(&[]) {
+            Err(ConfigError::Faulty { place, key, what, .. }) => (place, key, what),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (place, key, _) = fault("[embedder]\nkind = \"cloud\"\n");
+    assert_eq!((place, key.as_str()), (at(2, 8), "embedder.kind"));
+    let (place, key, _) = fault("[embedder]\nkind = \"server\"\nprofile = \"opnai\"\nmodel = \"m\"\n");
+    assert_eq!((place.line, key.as_str()), (3, "embedder.profile"));
+    let (place, key, what) = fault("[embedder]\nkind = \"server\"\nprofile = \"openai\"\n");
+    assert_eq!((place.line, key.as_str()), (2, "embedder.kind"));
+    assert!(what.contains("`model`"), "{what}");
+    let (_, key, _) = fault("[embedder]\nkind = \"directory\"\npaths = \"x\"\n");
+    assert_eq!(key, "embedder.paths");
+    let home = Home::new();
+    home.user("[embedder]\nkind = \"directory\"\npath = \"~/model\"\n");
+    assert_eq!(home.load(&[]).unwrap().settings.embedder.path, "~/model");
+}

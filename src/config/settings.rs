@@ -40,6 +40,8 @@ pub struct Settings {
     pub store: Store,
     /// The log file.
     pub log: Log,
+    /// Where vectors of texts come from.
+    pub embedder: Embedder,
     /// Places to ask, by name.
     pub profiles: BTreeMap<String, Profile>,
     /// What a person knows better about models, by name or beginning of a name.
@@ -208,6 +210,39 @@ impl LogLevel {
 pub struct Log {
     /// How much.
     pub level: LogLevel,
+}
+
+/// Where vectors come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmbedderKind {
+    /// Nowhere.
+    #[default]
+    None,
+    /// An OpenAI-compatible server.
+    Server,
+    /// A model directory on this machine.
+    Directory,
+}
+
+/// Where vectors of texts come from.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Embedder {
+    /// From what.
+    pub kind: EmbedderKind,
+    /// The directory.
+    pub path: String,
+    /// The profile whose server is asked.
+    pub profile: String,
+    /// The model asked for there.
+    pub model: String,
+    /// Dimensions asked for; 0 takes the model's own.
+    pub dimensions: u32,
+    /// Put before every question.
+    pub query_prefix: String,
+    /// Put before every passage.
+    pub passage_prefix: String,
 }
 
 /// What is known of a model. What is not said falls to the next source.

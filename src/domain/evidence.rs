@@ -171,6 +171,9 @@ pub struct RetrievalSet {
     pub items: Vec<Evidence>,
     /// What nearly went, best first.
     pub near: Vec<NearMiss>,
+    /// Id of the embedder whose vectors were compared; none where words alone were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<String>,
     /// How long it took, in microseconds; measured by the engine.
     pub elapsed_us: u64,
 }
@@ -188,7 +191,7 @@ impl RetrievalSet {
     #[must_use]
     pub fn new(query: String, filters: Hash, gate: Gate, items: Vec<Evidence>, near: Vec<NearMiss>) -> Self {
         let id = Self::id_of(&query, filters, &items);
-        Self { id, query, filters, gate, cluster: None, items, near, elapsed_us: 0 }
+        Self { id, query, filters, gate, cluster: None, items, near, embedder: None, elapsed_us: 0 }
     }
 }
 

@@ -9,6 +9,7 @@ use super::core::Core;
 use super::planner::{Done, Job, Solution, Solved, Tag};
 use super::session::Session;
 use super::snapshot::{self, Question};
+use super::vectors::Haste;
 use crate::context::render::same_prefix;
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
@@ -150,9 +151,12 @@ impl Core {
 
     fn submit(&mut self, branch: &Branch, question: &Question, purpose: Use) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
-        let snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
+        let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
         self.next_job += 1;
         let sends = !matches!(purpose, Use::Draw { .. });
+        if sends {
+            snapshot.haste = Haste::Asked;
+        }
         self.jobs.insert(self.next_job, purpose);
         let tag = Tag { branch: branch.id, id: self.next_job, sends };
         if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
@@ -274,7 +278,8 @@ impl Core {
         let current = self.revision(branch);
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
-        match self.drawn.get(&branch).filter(named).map(|drawn| drawn.solved.clone()) {
+        let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
+        match self.drawn.get(&branch).filter(complete).map(|drawn| drawn.solved.clone()) {
             Some(solved) => {
                 let result = Ok(self.shown(branch, &solved));
                 self.send_drawn(ticket, branch, &draft, result);
@@ -282,6 +287,11 @@ impl Core {
             }
             None => self.solve_and_send(ticket, branch, draft, plan),
         }
+    }
+
+    /// Whether an embedder elsewhere was not asked about a draft while it was typed.
+    fn withheld(&self, draft: &Draft) -> bool {
+        !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
     fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
 use super::summarise::Made;
+use super::vectors::Vectors;
 use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
@@ -57,6 +58,8 @@ pub(super) struct Core {
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
+    /// Vectors, where there is an embedder.
+    pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
@@ -71,7 +74,13 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(setup: Setup, planner: Planner, inbox: Sender<Inbox>, events: Sender<Event>) -> Self {
+    pub(super) fn new(
+        setup: Setup,
+        planner: Planner,
+        vectors: Option<Vectors>,
+        inbox: Sender<Inbox>,
+        events: Sender<Event>,
+    ) -> Self {
         Self {
             store: setup.store.clone(),
             trusted: setup.trusted,
@@ -87,6 +96,7 @@ impl Core {
             learned: Learned::default(),
             meters: Meters::default(),
             planner,
+            vectors,
             drafts: Drafts::default(),
             jobs: HashMap::new(),
             next_job: 0,
@@ -124,6 +134,9 @@ impl Core {
             }
         }
         self.planner.close();
+        if let Some(vectors) = &self.vectors {
+            vectors.close();
+        }
         self.abandon(inbox);
         if let Some(folder) = &self.setup.temporary {
             self.store.close();

@@ -3,6 +3,7 @@
 //! Not for: what becomes of the hits (`found`) or how they are scored (`retrieval`).
 
 use super::path::PathNode;
+use super::vectors::{Arrived, Vectors};
 use crate::context::project;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
@@ -11,8 +12,9 @@ use crate::domain::message::{Content, Node, NodeHead, Role};
 use crate::domain::plan::Form;
 use crate::retrieval::index::{self, Index};
 use crate::retrieval::scope::Scope;
-use crate::retrieval::search::Texts;
+use crate::retrieval::search::{MOST_HITS, Texts};
 use crate::retrieval::segment::Source;
+use crate::retrieval::vector::{DocSet, VectorIndex};
 use crate::retrieval::words::Term;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -31,6 +33,9 @@ const RESIDENT: usize = 16;
 /// Texts kept at hand for cards.
 const TEXTS: usize = 4_000;
 
+/// Up to so many passages every one is compared with a question; of more, those that seem nearest.
+const WHOLE: usize = 200_000;
+
 /// What is kept of one session.
 pub(super) struct Shelf {
     pub(super) index: Index,
@@ -38,22 +43,29 @@ pub(super) struct Shelf {
     /// Digests of the segments that the store holds or was given.
     stored: Vec<Hash>,
     scopes: Vec<(Hash, Scope)>,
+    /// Vectors by the numbers of passages.
+    vectors: VectorIndex,
 }
 
 /// See the module.
 pub(super) struct Finder {
     store: Store,
     sessions: HashMap<SessionId, Shelf>,
+    /// Where vectors come from, where there is an embedder.
+    pub(super) vectors: Option<Vectors>,
 }
 
 impl Finder {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, sessions: HashMap::new() }
+        Self { store, sessions: HashMap::new(), vectors: None }
     }
 
     /// Messages were removed: nothing of them may be found again.
     pub(super) fn forget(&mut self) {
         self.sessions.clear();
+        if let Some(vectors) = &self.vectors {
+            vectors.forget();
+        }
     }
 
     /// The session's shelf with this path indexed, its scope, and the texts and postings behind it.
@@ -64,10 +76,15 @@ impl Finder {
             Entry::Vacant(place) => place.insert(Shelf::open(store, session)?),
         };
         there.take_in(store, path)?;
+        if let Some(vectors) = &self.vectors {
+            vectors.want(session, path);
+            there.take_vectors(vectors.arrived(session));
+        }
         let place = there.scope(path);
         let there = &*there;
         Ok(Library {
             store,
+            vectors: self.vectors.as_ref(),
             shelf: there,
             scope: &there.scopes[place].1,
             texts: RefCell::new(HashMap::new()),
@@ -79,7 +96,13 @@ impl Finder {
 impl Shelf {
     /// What the store holds of a session. What cannot be read is dropped and made again.
     fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
-        let empty = || Self { index: Index::new(), session, stored: Vec::new(), scopes: Vec::new() };
+        let empty = || Self {
+            index: Index::new(),
+            session,
+            stored: Vec::new(),
+            scopes: Vec::new(),
+            vectors: VectorIndex::new(),
+        };
         let mut shelf = empty();
         for (digest, header) in store.shelf(session)? {
             if shelf.index.attach(&header).is_err() {
@@ -104,6 +127,19 @@ impl Shelf {
             self.hand_over(store);
         }
         Ok(())
+    }
+
+    /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.
+    fn take_vectors(&mut self, arrived: Vec<Arrived>) {
+        for (key, codes) in arrived {
+            let known = self.index.number(&key).and_then(|number| self.index.known(number));
+            let Some(known) = known.filter(|known| usize::from(known.passages) == codes.len()) else { continue };
+            for (passage, code) in (known.first..).zip(&codes) {
+                if let Err(error) = self.vectors.push(passage, code) {
+                    tracing::warn!(%error, "a vector was left out");
+                }
+            }
+        }
     }
 
     fn add(&mut self, node: &PathNode, stored: Option<&Node>) {
@@ -175,6 +211,7 @@ fn speaker(head: &NodeHead) -> Option<String> {
 /// A session's shelf with one path's scope; texts and postings are read when they are wanted.
 pub(super) struct Library<'a> {
     store: &'a Store,
+    pub(super) vectors: Option<&'a Vectors>,
     pub(super) shelf: &'a Shelf,
     pub(super) scope: &'a Scope,
     texts: RefCell<HashMap<Hash, Told>>,
@@ -192,6 +229,28 @@ pub(super) struct Told {
 }
 
 impl Library<'_> {
+    /// How like a question the passages of the scope are; none where a passage that may come back has no vector.
+    pub(super) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
+        let (index, scope) = (&self.shelf.index, self.scope);
+        let mut docs = DocSet::default();
+        for (position, may) in allowed.iter().enumerate() {
+            let Some(known) = index.known(scope.number(position)) else { continue };
+            for passage in known.first..known.first + u32::from(known.passages) {
+                if self.shelf.vectors.contains(passage) {
+                    docs.insert(passage);
+                } else if *may {
+                    return None;
+                }
+            }
+        }
+        let found = if scope.slots() > WHOLE {
+            self.shelf.vectors.nearest(question, MOST_HITS, Some(&docs))
+        } else {
+            self.shelf.vectors.cosines(question, Some(&docs))
+        };
+        found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
+    }
+
     /// A message by its key.
     pub(super) fn told(&self, key: &Hash) -> Option<Told> {
         self.with(key, Clone::clone)

@@ -7,6 +7,7 @@ use super::gather::{Gathered, Gatherer};
 use super::path::{PathNode, PathView};
 use super::recipe::Recipe;
 use super::snapshot::Snapshot;
+use super::vectors::Haste;
 use crate::context;
 use crate::context::project;
 use crate::domain::evidence::{Evidence, Gate, MissWhy, NearMiss, PassWhy, RetrievalSet, ScoreParts, SkipWhy};
@@ -43,6 +44,8 @@ pub(super) struct Wanted<'a> {
     pub(super) tokens: u32,
     pub(super) near: usize,
     pub(super) forced: bool,
+    /// How an embedder may be used.
+    pub(super) haste: Haste,
     /// Where the message says nothing of its own: look with the last one that did.
     pub(super) inherits: bool,
     pub(super) count: &'a dyn Fn(&str) -> u32,
@@ -55,6 +58,8 @@ pub(super) struct Looked {
     pub(super) query: String,
     pub(super) among: u32,
     pub(super) filled: Filled,
+    /// Whose vectors were compared.
+    pub(super) embedder: Option<String>,
 }
 
 /// Looks through a path.
@@ -71,12 +76,14 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
         cosines: None,
         tuning: None,
     };
-    let among = filter.allowed(&shelf.index, scope).into_iter().filter(|may| *may).count();
+    let allowed = filter.allowed(&shelf.index, scope);
+    let among = allowed.iter().filter(|may| **may).count();
     let mut looked = Looked {
         gate: Gate::Skipped(SkipWhy::NothingToFind),
         query: wanted.query.to_owned(),
         among: u32::try_from(among).unwrap_or(u32::MAX),
         filled: Filled::default(),
+        embedder: None,
     };
     if among == 0 {
         return Ok(looked);
@@ -92,11 +99,20 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
+    let cosines = cosines(library, &looked.query, &allowed, wanted.haste);
+    looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
+    let ask = Ask { cosines: cosines.as_deref(), ..ask };
     let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
     let room = Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near };
     looked.filled = fill(&ask, &hits, &room);
     Ok(looked)
+}
+
+/// How like the query the passages are, where all vectors that this takes are there.
+fn cosines(library: &Library<'_>, query: &str, allowed: &[bool], haste: Haste) -> Option<Vec<(u32, f32)>> {
+    let question = library.vectors?.question(query, haste)?;
+    library.cosines(&question, allowed)
 }
 
 fn opens(ask: &Ask<'_>, text: &str) -> Result<Gate, Failure> {
@@ -158,11 +174,15 @@ pub(super) fn add(
         tokens: found.input.reserve.saturating_sub(FRAME).saturating_sub(super::remembered::held(&found.input)),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
+        haste: snapshot.haste,
         inherits: true,
         count: &count,
     };
     let library = gatherer.finder.shelf(snapshot.session, path)?;
     let looked = look(&library, &wanted)?;
+    if let Some(vectors) = library.vectors.filter(|_| snapshot.haste == Haste::Asked) {
+        vectors.looked(&query);
+    }
     let cards = Cards { snapshot, library: &library, count: &count };
     cards.put(found, &looked);
     fit(&mut found.input, snapshot, &out);
@@ -445,7 +465,8 @@ pub(super) fn set(looked: &Looked, library: &Library<'_>, filters: &impl serde::
         why: near.why,
     });
     let filters = Fields::new("filters").json(filters).finish();
-    RetrievalSet::new(looked.query.clone(), filters, looked.gate, items.collect(), near.collect())
+    let set = RetrievalSet::new(looked.query.clone(), filters, looked.gate, items.collect(), near.collect());
+    RetrievalSet { embedder: looked.embedder.clone(), ..set }
 }
 
 /// A score with its parts, in thousandths.

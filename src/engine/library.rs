@@ -102,7 +102,10 @@ impl Core {
             );
         }
         self.recover_session(id);
-        self.store.write(vec![Write::DeleteSession(id)])?;
+        let nodes: Vec<NodeId> = Session::load(&self.store, id)?.tree.heads().map(|head| head.id).collect();
+        let vectors = self.vectors_of(&nodes)?;
+        self.store.write(vec![Write::DropEmbeddings(vectors), Write::DeleteSession(id)])?;
+        self.forget_vectors();
         if let Some(old) = self.sessions.remove(&id) {
             let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
             self.forget_branches(&branches);
@@ -177,7 +180,8 @@ impl Core {
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
         let memories = self.made_from(session_id, &keys)?;
-        self.store.write(vec![Write::Tombstone { session: session_id, nodes }])?;
+        let vectors = self.vectors_of(&nodes)?;
+        self.store.write(vec![Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }])?;
         let fresh = Session::load(&self.store, session_id)?;
         let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
         let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
@@ -185,6 +189,7 @@ impl Core {
         let (current, state_missing) = (old.current, old.state_missing.clone());
         self.sessions.insert(session_id, Session { current, state_missing, ..fresh });
         self.forget_branches(&branches);
+        self.forget_vectors();
         self.show_nodes(session_id, heads);
         for branch in branches {
             self.show_branch(branch);

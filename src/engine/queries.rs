@@ -268,8 +268,9 @@ impl Core {
         let (store, workspace) = (self.store.clone(), self.workspace_finding());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
-        let chosen = self.setup.profile.clone();
+        let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
         let work = move || {
+            let embedder = std::thread::spawn(move || super::embedder::finding(embedder.as_ref()));
             let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
             let threads: Vec<_> = profiles
                 .into_iter()
@@ -280,6 +281,7 @@ impl Core {
                 .collect();
             let (mut findings, meters) = checked.join().unwrap_or_default();
             findings.push(workspace);
+            findings.extend(embedder.join());
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));

@@ -8,6 +8,7 @@ use super::found::{self, Wanted};
 use super::gather::Gatherer;
 use super::path::PathView;
 use super::session::Session;
+use super::vectors::Haste;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::tokens::Encoding;
@@ -80,9 +81,14 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
         tokens: place.tokens,
         near: NEAR,
         forced: wish.anyway,
+        haste: Haste::Asked,
         inherits: false,
         count: &count,
     };
+    if let Some(vectors) = gatherer.finder.vectors.clone() {
+        vectors.want(place.session, path);
+        vectors.settle();
+    }
     let library = gatherer.finder.shelf(place.session, path)?;
     let started = Instant::now();
     let looked = found::look(&library, &wanted)?;

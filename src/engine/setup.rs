@@ -2,6 +2,7 @@
 //! Not for: reading configuration files (`config`).
 
 use crate::domain::branch::{Branch, Overrides};
+use crate::domain::embed::{Embed, EmbedError};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Fields;
 use crate::domain::mode::Mode;
@@ -45,6 +46,18 @@ pub trait Servers: Send + Sync {
 /// What is known of a model for a profile.
 pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 
+/// Makes the embedder; may take a while, so never on a thread that somebody waits for.
+pub type OpenEmbedder = Arc<dyn Fn() -> Result<Arc<dyn Embed>, EmbedError> + Send + Sync>;
+
+/// The embedder that is set.
+#[derive(Clone)]
+pub struct EmbedderSetup {
+    /// What it is, in words.
+    pub what: String,
+    /// Makes it.
+    pub open: OpenEmbedder,
+}
+
 /// Everything that the engine needs.
 pub struct Setup {
     /// The store.
@@ -83,6 +96,10 @@ pub struct Setup {
     pub servers: Arc<dyn Servers>,
     /// Token counter.
     pub counter: Arc<dyn CountTokens>,
+    /// Where vectors come from, where one is set.
+    pub embedder: Option<EmbedderSetup>,
+    /// Looks wait until the vectors that the store holds are read (for single commands; a screen never waits).
+    pub patient: bool,
     /// Conversations to start with (the demo).
     pub reading: Option<crate::domain::record::Reading>,
     /// A folder to delete at the end (the demo's store).

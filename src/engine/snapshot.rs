@@ -6,6 +6,7 @@ use super::session::Session;
 use super::setup::Rules;
 use super::suggested::{self, Suggestion};
 use super::summaries::{self, Ground, Summaries};
+use super::vectors::Haste;
 use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
@@ -59,6 +60,8 @@ pub(super) struct Snapshot {
     pub(super) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(super) lane: String,
+    /// How an embedder may be used.
+    pub(super) haste: Haste,
     /// What the model suggested to pin.
     pub(super) suggested: Vec<Suggestion>,
 }
@@ -125,6 +128,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
+        haste: Haste::Typing,
         suggested: suggested::on(session, branch, &path),
         open_at,
         path: path.clone(),

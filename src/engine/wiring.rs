@@ -40,12 +40,12 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
 /// When the store cannot be opened, also after that.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
-        Ok(setup) => return Ok(setup),
+        Ok(setup) => return Ok(Setup { patient: false, ..setup }),
         Err(failure) => failure,
     };
     let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
     let mended = mend(config, start)?;
-    let mut setup = setup(config, demo)?;
+    let mut setup = Setup { patient: false, ..setup(config, demo)? };
     setup.notices.extend(mended.sentences());
     Ok(setup)
 }
@@ -91,6 +91,8 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         models: Arc::new(move |name, profile| table.info(name, Some(profile))),
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
         counter,
+        embedder: super::embedder::of(config)?,
+        patient: true,
         reading: None,
         temporary: None,
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),

@@ -4,7 +4,8 @@
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
-    branches, capsules, counts, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves, traces,
+    branches, capsules, counts, embeddings, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves,
+    traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -104,6 +105,8 @@ impl<'a> Apply<'a> {
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
             Write::PutShelf { .. } => shelves::put(self, write),
             Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
+            Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
+            Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
             Write::PutMemory { memory, expect } => memory::put(self, memory, *expect),
             Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),

@@ -14,6 +14,7 @@ mod check;
 mod content;
 mod counts;
 pub mod damage;
+mod embeddings;
 mod journal;
 mod memory;
 mod nodes;

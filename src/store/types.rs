@@ -68,6 +68,15 @@ pub enum Write {
         /// Which.
         nodes: Vec<NodeId>,
     },
+    /// Vectors of a model, by the hashes of their texts.
+    PutEmbeddings {
+        /// The embedder's id.
+        model: String,
+        /// Hash of the text, and the vector's bytes.
+        codes: Vec<(Hash, Vec<u8>)>,
+    },
+    /// Every model's vectors of texts with these hashes go.
+    DropEmbeddings(Vec<Hash>),
     /// A new branch, with its marks. (`state` is not stored here.)
     PutBranch(Box<Branch>),
     /// Moves a head when it still is `expect`, else the transaction fails with `Moved`. Raises `seq`.

@@ -7,6 +7,7 @@ mod cli_exchange;
 mod cli_many;
 mod condensed;
 mod crash;
+mod dense;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;

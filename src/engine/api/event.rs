@@ -119,6 +119,13 @@ pub enum Event {
         /// It.
         draft: Option<Arc<CapsuleDraft>>,
     },
+    /// Vectors of older messages are being made.
+    Embedding {
+        /// Messages that have theirs.
+        made: usize,
+        /// Of how many that had none.
+        total: usize,
+    },
     /// A sentence for the status line.
     Notice(String),
     /// A sentence that must be seen.

@@ -106,3 +106,13 @@ CREATE TABLE transition (
   body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX transition_by_session ON transition (session);
+
+-- Vectors of passages, by the model that made them and the hash of the text; shared by branches and sessions. They go with the
+-- message of which they were made.
+CREATE TABLE embedding (
+  model TEXT NOT NULL,
+  key BLOB NOT NULL,
+  code BLOB NOT NULL,
+  PRIMARY KEY (model, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX embedding_by_key ON embedding (key);

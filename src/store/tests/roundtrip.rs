@@ -391,3 +391,20 @@ fn an_unknown_target_changes_nothing() {
     let result = store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![orphan] }]);
     assert!(matches!(result, Err(StoreError::Sql(_))), "{result:?}");
 }
+
+#[test]
+fn vectors_are_kept_by_model_and_text() {
+    let place = Place::new();
+    let store = place.open();
+    let keys = [Hash::of(b"one"), Hash::of(b"two"), Hash::of(b"three")];
+    let codes = vec![(keys[0], vec![1, 2]), (keys[1], vec![3])];
+    store.write(vec![Write::PutEmbeddings { model: "m".into(), codes: codes.clone() }]).unwrap();
+    store.write(vec![Write::PutEmbeddings { model: "n".into(), codes: vec![(keys[0], vec![9])] }]).unwrap();
+    assert_eq!(store.embeddings("m", &keys).unwrap(), codes.into_iter().collect());
+    assert_eq!(store.embeddings("n", &keys).unwrap(), [(keys[0], vec![9])].into());
+    store.write(vec![Write::PutEmbeddings { model: "n".into(), codes: vec![(keys[0], vec![8])] }]).unwrap();
+    assert_eq!(store.embeddings("n", &keys).unwrap()[&keys[0]], [8]);
+    store.write(vec![Write::DropEmbeddings(vec![keys[0], keys[2]])]).unwrap();
+    assert_eq!(store.embeddings("m", &keys).unwrap(), [(keys[1], vec![3])].into());
+    assert!(store.embeddings("n", &keys).unwrap().is_empty());
+}

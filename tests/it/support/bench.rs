@@ -312,6 +312,8 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         models: Arc::new(|name, _| model_of(name)),
         servers: bench.back.clone(),
         counter: Arc::new(Quarter),
+        embedder: None,
+        patient: false,
         reading: None,
         temporary: None,
         now: Arc::new(move || clock.fetch_add(1_000, Ordering::Relaxed)),

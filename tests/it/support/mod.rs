@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod binary;
 pub(crate) mod chatgpt;
 pub(crate) mod damage;
+pub(crate) mod embeddings;
 pub(crate) mod foreign;
 #[cfg(unix)]
 pub(crate) mod lexer;

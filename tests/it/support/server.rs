@@ -176,7 +176,7 @@ fn reset(stream: TcpStream) {
     stream.set_zero_linger().unwrap();
 }
 
-fn read_request(stream: &mut TcpStream) -> Option<Request> {
+pub(crate) fn read_request(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 * 1024];
     let head = loop {

@@ -1,0 +1,178 @@
+//! Finding older messages by meaning, on the real binary with an embeddings server on loopback: vectors are made once and
+//! shared, a server that is gone leaves the words, and what is removed takes its vectors along.
+
+use crate::support::bench::{Bench, Model, message};
+use crate::support::binary::{Home, profile};
+use crate::support::embeddings::{Elsewhere, Embeddings};
+use pleach::domain::failure::FailureKind;
+use pleach::engine::api::{Answer, Request};
+use pleach::engine::setup::EmbedderSetup;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A conversation in which one message says in other words what will be asked.
+fn talk(home: &Home, session: &str) {
+    let topics = ["the quarterly budget", "holiday plans", "the office plants", "a new logo", "parking", "lunch menus"];
+    let mut lines = Vec::new();
+    for turn in 0..30 {
+        let parent = (turn > 0).then(|| format!("a{}", turn - 1));
+        let topic = topics[turn % topics.len()];
+        let said =
+            if turn == 4 { "The tabby had a fever on Monday.".into() } else { format!("About {topic}, {turn}.") };
+        let answered = format!("Plenty could be said of {topic}; remark {turn}. {}", "It goes on. ".repeat(20));
+        for (id, parent, role, content) in [
+            (format!("u{turn}"), parent, "user", said),
+            (format!("a{turn}"), Some(format!("u{turn}")), "assistant", answered),
+        ] {
+            let line = json!({"id": id, "parent": parent, "role": role, "content": content, "session": session});
+            lines.push(line.to_string());
+        }
+    }
+    let file = home.path("talk.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+}
+
+fn settings(base_url: &str) -> String {
+    let chat = profile("http://127.0.0.1:9/v1");
+    format!(
+        "{chat}[profiles.vectors]\nbase_url = \"{base_url}\"\n[embedder]\nkind = \"server\"\nprofile = \"vectors\"\n\
+         model = \"m\"\n"
+    )
+}
+
+const QUESTION: &str = "Which feline was unwell?";
+
+fn retrieve(home: &Home, query: &str) -> Value {
+    home.json(&["retrieve", query, "--anyway", "--budget", "120"])
+}
+
+fn found(value: &Value) -> Vec<&str> {
+    value["items"].as_array().unwrap().iter().filter_map(|item| item["external_ids"][0].as_str()).collect()
+}
+
+fn kept(home: &Home) -> HashSet<Vec<u8>> {
+    let store = rusqlite::Connection::open(home.store()).unwrap();
+    let mut query = store.prepare("SELECT key FROM embedding").unwrap();
+    query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn vectors_are_made_once_and_shared() {
+    let server = Embeddings::start();
+    let home = Home::new(&settings(&server.base_url()));
+    talk(&home, "one");
+    let first = retrieve(&home, QUESTION);
+    assert!(found(&first).contains(&"u4"), "{first}");
+    assert!(first["embedder"].as_str().unwrap().ends_with(" m"), "{first}");
+    let cos = |item: &Value| item["score_parts"]["cos"].as_f64().unwrap_or_default() != 0.0;
+    assert!(first["items"].as_array().unwrap().iter().any(cos), "{first}");
+    let texts = server.texts();
+    let (passages, asked) = (texts.iter().filter(|text| *text != QUESTION).count(), texts.len());
+    let distinct: HashSet<&String> = texts.iter().collect();
+    assert_eq!(distinct.len(), asked, "a text was embedded twice");
+    assert_eq!((passages, kept(&home).len()), (asked - 1, passages));
+    let again = retrieve(&home, QUESTION);
+    assert_eq!((found(&again), &again["retrieval_set_id"]), (found(&first), &first["retrieval_set_id"]));
+    talk(&home, "two");
+    assert!(found(&retrieve(&home, QUESTION)).contains(&"u4"));
+    let later = server.texts().split_off(asked);
+    assert_eq!(later, [QUESTION, QUESTION], "only questions are asked again");
+}
+
+#[test]
+fn a_plan_takes_the_vectors_that_are_there() {
+    let server = Embeddings::start();
+    let home = Home::new(&settings(&server.base_url()));
+    talk(&home, "one");
+    retrieve(&home, QUESTION);
+    let asked = server.texts().len();
+    let plan = home.json(&["plan", "When did the tabby have a fever on Monday?", "--budget", "2600"]);
+    let rows = plan["included"].as_array().unwrap();
+    let card = rows.iter().find(|row| row["source"]["external_id"] == "u4" && row["kind"] == "card");
+    let card = card.unwrap_or_else(|| panic!("{plan}"));
+    assert!(card["score_parts"]["cos"].as_f64().unwrap() > 0.0, "{card}");
+    assert_eq!(server.texts().len(), asked + 1);
+}
+
+#[test]
+fn a_dead_server_leaves_the_words() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let home = Home::new(&settings(&format!("http://{gone}/v1")));
+    talk(&home, "one");
+    let said = home.run(&["retrieve", "What about the tabby's fever?", "--anyway", "--budget", "120", "--json"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let value: Value = serde_json::from_str(&said.out).unwrap();
+    assert!(found(&value).contains(&"u4"), "{value}");
+    assert!(value["embedder"].is_null(), "{value}");
+    assert_eq!(said.err.matches("by their words alone").count(), 1, "{}", said.err);
+    assert!(kept(&home).is_empty());
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.out.contains("embedder") && doctor.out.contains("[embedder]"), "{}", doctor.out);
+}
+
+#[test]
+fn what_is_removed_takes_its_vectors_along() {
+    let server = Embeddings::start();
+    let home = Home::new(&settings(&server.base_url()));
+    talk(&home, "one");
+    retrieve(&home, QUESTION);
+    let before = kept(&home);
+    let text = pleach::domain::hash::Hash::of(b"The tabby had a fever on Monday.");
+    assert!(before.contains(text.0.as_slice()));
+    home.ok(&["message", "remove", "u4", "--yes"]);
+    let after = kept(&home);
+    assert!(!after.contains(text.0.as_slice()) && after.len() < before.len());
+    assert!(!found(&retrieve(&home, QUESTION)).contains(&"u4"));
+    assert!(!kept(&home).contains(text.0.as_slice()));
+    home.ok(&["session", "delete", "one", "--yes"]);
+    assert!(kept(&home).is_empty());
+}
+
+#[test]
+fn the_doctor_says_which_embedder_is_set() {
+    let server = Embeddings::start();
+    let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
+    let said = doctor(&settings(&server.base_url()));
+    assert!(said.contains("m at the profile vectors gives vectors of 256 dimensions, on this machine"), "{said}");
+    assert!(doctor("").contains("found by their words alone"));
+}
+
+#[test]
+fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let embedder = Arc::new(Elsewhere::default());
+    let given = Arc::clone(&embedder);
+    let mut client = bench.start_with(|setup| {
+        let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::embed::Embed>));
+        setup.embedder = Some(EmbedderSetup { what: "one elsewhere".into(), open });
+    });
+    let branch = client.session();
+    client.say(branch, "The staging proxy listens on port 48213 since the tabby fell ill.");
+    for turn in 0..24 {
+        client.say(branch, &format!("Remark {turn}. {}", "Nothing of note happened today. ".repeat(30)));
+    }
+    let query = "Where does it listen?".to_owned();
+    let looked =
+        client.must(Request::Retrieve { session: None, branch: None, query, at: None, budget: None, anyway: true });
+    let Answer::Retrieved(looked) = looked else { panic!("{looked:?}") };
+    assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
+    let before = embedder.questions();
+    let draft = message("Which port did the staging proxy use, and was the feline sick?");
+    let (typed, _) = client.drawn(branch, &draft).unwrap();
+    assert_eq!(embedder.questions(), before, "nothing is asked while a person types");
+    let ask = |plan| Request::Ask { branch, draft: draft.clone(), plan: Some(plan) };
+    let from = client.seen.len();
+    let first = client.ask(ask(typed));
+    assert_eq!(embedder.questions()[before.len()..], [draft.text.to_string()]);
+    if let Err(failure) = first {
+        assert_eq!(failure.kind, FailureKind::Stale);
+        let (shown, _) = client.drawn(branch, &draft).unwrap();
+        assert_ne!(shown, typed);
+        client.ask(ask(shown)).unwrap();
+    }
+    client.closed(from, branch);
+    assert_eq!(embedder.questions().len(), before.len() + 1, "one question is asked once");
+}
