@@ -128,15 +128,14 @@ impl Admitted<'_> {
     fn price_of(&self, coming: Coming, then: Option<Window>) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
         let with = With { costs: &self.costs, coming };
-        let then = match then {
-            Some(then) => then,
-            None => {
-                let least = self.least(coming, &with);
-                if least > room {
-                    return Price { pushes: (least - room, 0), lands: false };
-                }
-                window::choose(self.input, &with, room)
+        let then = if let Some(then) = then {
+            then
+        } else {
+            let least = self.least(coming, &with);
+            if least > room {
+                return Price { pushes: (least - room, 0), lands: false };
             }
+            window::choose(self.input, &with, room)
         };
         let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
