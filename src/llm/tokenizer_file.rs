@@ -127,7 +127,8 @@ mod tests {
     }
 }
 
-#[cfg(all(test, feature = "hf-tokenizers"))]
+#[cfg(test)]
+#[cfg(feature = "hf-tokenizers")]
 mod tests {
     use super::*;
     use crate::domain::tokens::{CountTokens, Encoding};
