@@ -11,7 +11,7 @@ pub const SEGMENT_PASSAGES: u32 = 4_096;
 
 /// Gives the postings of terms in sealed segments that are not in memory.
 pub trait Source {
-    /// Calls `found` with each of the terms that stand in segment `segment`, and its bytes as [`Sealed::lists`] had them.
+    /// Calls `found` with each of the terms that stand in segment `segment`, and its bytes as `Sealed::lists` had them.
     ///
     /// # Errors
     /// Whatever kept them from being read, in words.
