@@ -153,7 +153,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         policy.state_block = wish;
     }
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
-    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| "classic".into());
+    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| Layout::default().name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
         Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
             .todo("Use classic or cache_friendly.")

@@ -5,7 +5,6 @@
 use super::talk::{Bag, On, Talk, memory_atom};
 use pleach::context;
 use pleach::context::project;
-use pleach::domain::evidence::SkipWhy;
 use pleach::domain::hash::Hash;
 use pleach::domain::input::{Block, Near, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
@@ -39,10 +38,8 @@ pub(super) fn add(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens, ba
         input.blocks.extend(blocks);
     } else if tokens > 0 && !talk.looked.fits.is_empty() {
         look.older(tokens, input);
-    } else if !talk.turns.is_empty() {
-        let because =
-            if tokens == 0 { Reason::ModeOff } else { Reason::NotSearched { because: SkipWhy::NothingToFind } };
-        input.near.push(near(search(), RowKind::Search, 0, because, "search-anyway"));
+    } else if !talk.looked.fits.is_empty() {
+        input.near.push(near(search(), RowKind::Search, 0, Reason::ModeOff, "search-anyway"));
     }
     look.suggested(input);
     look.bag
