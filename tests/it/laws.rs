@@ -2,11 +2,11 @@
 //! rendered, and the request is read back.
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
-use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Talk};
+use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
 use pleach::context::{audit, plan, render};
 use pleach::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
 use pleach::domain::hash::Hash;
-use pleach::domain::input::{Bar, PlanInput};
+use pleach::domain::input::{Bar, Block, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::message::Role;
 use pleach::domain::mode::Mode;
@@ -649,8 +649,8 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
     let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("a turn always has a remedy") };
     let mut after = talk.clone();
     after.marks.retain(|(on, _)| *on != On::Turn(*index));
-    if let Some((_, cards)) = &mut after.looked.settled {
-        cards.retain(|(turn, _)| turn != index);
+    if let Some(settled) = &mut after.looked.settled {
+        settled.cards.retain(|(turn, _)| turn != index);
     }
     match remedy.action.as_str() {
         "include-once" => after.marks.push((On::Turn(*index), MarkKind::IncludeOnce)),
@@ -676,12 +676,18 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
 
 /// The same conversation with what was found for it, so that nothing is looked for anew.
 fn settled_look(talk: &Talk, solved: &Solved) -> Talk {
-    let cards = talk.looked.fits.iter().copied().filter(|(turn, at)| {
-        let atom = Atom::Message { node: talk.key(*turn, *at) };
-        solved.input.blocks.iter().any(|block| block.kind == RowKind::Card && block.atom == Some(atom))
-    });
-    let settled = Some((solved.input.reserve, cards.collect()));
-    Talk { looked: Looked { settled, ..talk.looked.clone() }, ..talk.clone() }
+    let went = |atom: Atom, kind: RowKind| {
+        let of_it = |block: &Block| (block.kind, block.section, block.atom) == (kind, Section::Retrieved, Some(atom));
+        solved.input.blocks.iter().any(of_it)
+    };
+    let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
+    let Looked { fits, memories, .. } = &talk.looked;
+    let settled = Settled {
+        reserve: solved.input.reserve,
+        cards: fits.iter().copied().filter(|fit| went(message(fit), RowKind::Card)).collect(),
+        memories: memories.iter().filter(|text| went(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
+    };
+    Talk { looked: Looked { settled: Some(settled), ..talk.looked.clone() }, ..talk.clone() }
 }
 
 /// A plan's input comes back from a file as it was, and is solved to the same plan.

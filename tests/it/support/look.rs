@@ -32,9 +32,9 @@ pub(super) fn add(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens, ba
     let wanted = if talk.policy.retrieval { talk.mode } else { Mode::Off };
     let tokens = wanted.limits(input.budget.prompt).retrieval_tokens;
     look.memories(tokens, input);
-    if let Some((reserve, cards)) = &talk.looked.settled {
-        input.reserve = *reserve;
-        let blocks = look.cards(cards);
+    if let Some(settled) = &talk.looked.settled {
+        input.reserve = settled.reserve;
+        let blocks = look.cards(&settled.cards);
         input.blocks.extend(blocks);
     } else if tokens > 0 && !talk.looked.fits.is_empty() {
         look.older(tokens, input);
@@ -87,16 +87,17 @@ impl Look<'_> {
         for text in free {
             let body = project::fenced("Remembered, confirmed by the user", text);
             let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
-            if block.tokens > room {
+            let settled = self.talk.looked.settled.as_ref();
+            if settled.map_or(block.tokens > room, |settled| !settled.memories.contains(text)) {
                 let reason = if tokens == 0 { Reason::ModeOff } else { Reason::Budget { free: room } };
                 input.near.push(near(memory_atom(text), RowKind::Memory, block.tokens, reason, "include-once"));
             } else {
-                room -= block.tokens;
+                room = room.saturating_sub(block.tokens);
                 going.push((memory_atom(text), block.tokens));
                 input.blocks.push(block);
             }
         }
-        if !going.is_empty() && context::plan(input).is_err() {
+        if self.talk.looked.settled.is_none() && !going.is_empty() && context::plan(input).is_err() {
             input.blocks.truncate(start);
             let out = |(atom, tokens)| near(atom, RowKind::Memory, tokens, Reason::Budget { free: 0 }, "include-once");
             input.near.extend(going.into_iter().map(out));

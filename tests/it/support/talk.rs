@@ -99,8 +99,19 @@ pub(crate) struct Looked {
     pub(crate) memories: Vec<String>,
     /// Messages that the model named to be pinned.
     pub(crate) suggested: Vec<(usize, usize)>,
-    /// The room kept free and the cards of an earlier look, in place of a new one.
-    pub(crate) settled: Option<(u32, Vec<(usize, usize)>)>,
+    /// What came of an earlier look, in place of a new one.
+    pub(crate) settled: Option<Settled>,
+}
+
+/// What came of a look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settled {
+    /// Tokens kept free.
+    pub(crate) reserve: u32,
+    /// Messages that go as cards.
+    pub(crate) cards: Vec<(usize, usize)>,
+    /// Memories that go.
+    pub(crate) memories: Vec<String>,
 }
 
 /// A conversation and the settings under which its next call is planned.
