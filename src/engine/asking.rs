@@ -6,16 +6,19 @@
 
 use super::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
 use super::core::Core;
-use super::planner::{Done, Job, Solution, Solved, Tag};
+use super::planner::{Done, Indexed, Job, Solution, Solved, Tag};
 use super::session::Session;
 use super::snapshot::{self, Question};
 use super::vectors::Haste;
 use crate::context::render::same_prefix;
 use crate::domain::branch::Branch;
+use crate::domain::evidence::SkipWhy;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::message::Role;
+use crate::domain::mode::SearchWish;
+use crate::domain::plan::Reason;
 
 /// What a planning job was for.
 pub(super) enum Use {
@@ -157,6 +160,7 @@ impl Core {
         if sends {
             snapshot.haste = Haste::Asked;
         }
+        snapshot.waits = sends || self.setup.patient;
         self.jobs.insert(self.next_job, purpose);
         let tag = Tag { branch: branch.id, id: self.next_job, sends };
         if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
@@ -165,6 +169,22 @@ impl Core {
             self.answer(ticket, Ok(Answer::Done("A newer draft took its place.".into())));
         }
         Ok(())
+    }
+
+    /// Indexing went on. When it is done, a plan that had to do without is made again.
+    pub(super) fn indexed(&mut self, indexed: &Indexed) {
+        let Indexed { branch, done, total } = *indexed;
+        self.say(Event::Indexing { done, total });
+        let without = |drawn: &&Drawn| {
+            drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
+        };
+        let lacking = self.drawn.get(&branch).filter(|_| done == total).filter(without);
+        if let Some(draft) = lacking.map(|drawn| drawn.draft.clone()) {
+            let generation = self.newest.get(&branch).copied().unwrap_or_default();
+            if let Err(failure) = self.replan(None, branch, generation, draft) {
+                self.say(Event::Notice(failure.to_string()));
+            }
+        }
     }
 
     /// A planning job is done.
@@ -274,6 +294,9 @@ impl Core {
         plan: Option<Hash>,
     ) -> Result<(), Failure> {
         self.recover_branch(branch);
+        if draft.search == SearchWish::Never {
+            self.hurry(branch, &draft);
+        }
         self.may_ask(branch, &draft)?;
         let current = self.revision(branch);
         let named =
@@ -292,6 +315,15 @@ impl Core {
     /// Whether an embedder elsewhere was not asked about a draft while it was typed.
     fn withheld(&self, draft: &Draft) -> bool {
         !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
+    }
+
+    /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
+    fn hurry(&mut self, branch: BranchId, draft: &Draft) {
+        let waits = self.latched.get(&branch).and_then(|id| self.jobs.get(id));
+        let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
+        if matches!(waits, Some(Use::Send { draft: waiting, .. }) if same(waiting)) {
+            self.unlatch(branch);
+        }
     }
 
     fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::domain::capsule::CapsuleKind;
 use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind, marks_digest};
 use crate::domain::message::{Content, NodeHead, Part, Role};
 use crate::domain::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
@@ -204,8 +204,7 @@ impl<'a> Work<'a> {
             open.messages.push(message);
             self.bag.contents.insert(*key, content);
         }
-        let barred = |message: &MessageInput| matches!(message.bar, Some(Bar::Empty | Bar::Removed));
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && !barred(message));
+        let asks = open.messages.iter().rfind(|message| message.role == Role::User && message.bar.is_none());
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
         let content = match self.bag.contents.get(&key) {
@@ -422,7 +421,7 @@ impl<'a> Work<'a> {
             retrieval_set_ids: Vec::new(),
             warnings: self.warnings,
         };
-        Gathered { input, bag: self.bag }
+        Gathered { input, bag: self.bag, behind: 0 }
     }
 
     fn notice(&mut self) {

@@ -6,7 +6,7 @@ use super::asking::{Drawn, Use};
 use super::condense::Drafts;
 use super::live::Live;
 use super::meters::Meters;
-use super::planner::{Done, Planner};
+use super::planner::{Planner, Told};
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
@@ -26,8 +26,8 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(super) enum Inbox {
     /// A person asks.
     Request(Ticket, Box<Request>),
-    /// The planner is done with a job.
-    Planned(Box<Done>),
+    /// The planner is done with a job, or tells how far it is.
+    Planned(Box<Told>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
     /// A summary is drafted, or could not be.
@@ -124,7 +124,10 @@ impl Core {
             rehearse(&message);
             match message {
                 Inbox::Request(ticket, request) => self.request(ticket, *request),
-                Inbox::Planned(done) => self.planned(*done),
+                Inbox::Planned(told) => match *told {
+                    Told::Done(done) => self.planned(done),
+                    Told::Indexed(indexed) => self.indexed(&indexed),
+                },
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),

@@ -18,7 +18,7 @@ use crate::domain::input::{Block, Near, PlanInput};
 use crate::domain::mark::Atom;
 use crate::domain::message::{NodeHead, Role};
 use crate::domain::mode::{Mode, ModeLimits, SearchWish};
-use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source};
+use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
 use crate::retrieval::fill::{Card, Filled, Room, fill};
 use crate::retrieval::gate;
@@ -158,9 +158,11 @@ pub(super) fn add(
         found.input.reserve = 0;
         return Ok(());
     }
-    if found.input.reserve == 0 {
-        let because = Reason::ModeOff;
-        found.input.near.push(nothing(because, path.len() - closed));
+    if found.input.reserve > 0 {
+        found.behind = gatherer.finder.take_in(snapshot.session, path)?;
+    }
+    if found.input.reserve == 0 || found.behind > 0 {
+        not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
     let counter = gatherer.counter();
@@ -187,6 +189,20 @@ pub(super) fn add(
     cards.put(found, &looked);
     fit(&mut found.input, snapshot, &out);
     Ok(())
+}
+
+/// Says that nothing is looked up yet, or at all; a person who would not have it is warned.
+fn not_searched(wish: SearchWish, among: usize, found: &mut Gathered) {
+    let input = &mut found.input;
+    let because = match wish {
+        _ if found.behind > 0 => Reason::NotSearched { because: SkipWhy::Indexing },
+        SearchWish::Never => Reason::NotSearched { because: SkipWhy::NotWanted },
+        SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
+    };
+    input.reserve = 0;
+    input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
+    input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
+    input.near.push(nothing(because, among));
 }
 
 /// Tokens that may be spent on what is found.

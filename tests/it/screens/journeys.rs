@@ -6,6 +6,7 @@ use pleach::config::keymap::{Action, Keymap};
 use pleach::domain::facts::Task;
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::hash::Hash;
+use pleach::domain::mode::SearchWish;
 use pleach::domain::ids::RunId;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::Role;
@@ -57,6 +58,28 @@ fn enter_without_a_plan_for_this_draft_names_none() {
     assert_eq!(ask(&stage).1, None);
     stage.press("enter");
     assert_eq!(asks(&stage), 1, "the same draft is not sent twice");
+}
+
+#[test]
+fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").press("enter").wait(200).press("enter");
+    assert_eq!(asks(&stage), 1, "a quick second Enter is no decision");
+    assert!(!stage.screen(120, 30).contains("Not sent yet"));
+    stage.wait(101);
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Not sent yet") && screen.contains("Esc takes it back"), "{screen}");
+    let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.press("enter");
+    assert_eq!(asks(&stage), 2);
+    assert_eq!(ask(&stage).0.search, SearchWish::Never);
+    stage.event(Event::Answer { ticket: first, result: Err(Failure::user("Stopped before anything was sent.")) });
+    stage.wait(400).press("enter");
+    assert_eq!(asks(&stage), 2, "there is nothing more to go without");
+    assert!(!stage.screen(120, 30).contains("Stopped before"));
+    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(5) });
+    assert!(stage.model.composer.is_empty());
+    assert!(!stage.screen(120, 30).contains("Not sent yet"));
 }
 
 #[test]

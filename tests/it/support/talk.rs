@@ -415,8 +415,8 @@ impl Gatherer<'_> {
     }
 
     fn labelled(&self, open: &TurnInput) -> u32 {
-        let able = |message: &&MessageInput| !matches!(message.bar, Some(Bar::Empty | Bar::Removed));
-        let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
+        let asks = |message: &&MessageInput| message.role == Role::User && message.bar.is_none();
+        let Some(asks) = open.messages.iter().rfind(asks) else {
             return 0;
         };
         let standing = Standing { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
