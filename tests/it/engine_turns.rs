@@ -656,7 +656,8 @@ fn long(bench: &Bench) {
     };
     let mut dice = Dice::new(7);
     let mut words = |count: usize| -> String {
-        (0..count).map(|_| format!("w{} ", dice.below(60_000))).collect()
+        let each: Vec<String> = (0..count).map(|_| format!("w{}", dice.below(60_000))).collect();
+        each.join(" ")
     };
     let turns = (0..700).flat_map(|turn| {
         let asked = if turn == 3 { "The proxy listens on port 48213.".into() } else { words(60) };

@@ -82,6 +82,23 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     assert!(!stage.screen(120, 30).contains("Not sent yet"));
 }
 
+fn taken_back(stage: &mut Stage) {
+    let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(stopped) });
+}
+
+#[test]
+fn esc_takes_back_a_call_that_waits() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").press("enter").wait(301).press("esc");
+    assert!(matches!(stage.sent.last(), Some((_, Request::Cancel { .. }))));
+    taken_back(&mut stage);
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Stopped before anything was sent") && screen.contains("hello"), "{screen}");
+    assert!(!screen.contains("Not sent yet"), "{screen}");
+}
+
 #[test]
 fn a_stale_plan_is_said_and_the_draft_kept() {
     let mut stage = fixture::opened();
@@ -168,6 +185,8 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
     stage.press("enter");
     assert_eq!(ask(&stage).0.kind, DraftKind::Edit(node_id(1)));
+    stage.press("esc");
+    taken_back(&mut stage);
     stage.press("esc");
     assert!(stage.model.composer.is_empty());
 }
