@@ -162,6 +162,8 @@ pub struct Model {
     pub clear_at: Option<u64>,
     /// Messages to send when the open turn of a branch has ended.
     pub waiting: HashMap<BranchId, composer::Draft>,
+    /// Older messages that are indexed, of how many, while that goes on.
+    pub indexing: Option<(usize, usize)>,
     /// The loop ends.
     pub quit: bool,
 }

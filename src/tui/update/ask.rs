@@ -7,10 +7,11 @@ use crate::domain::lane::Lane;
 use crate::domain::mark::MarkKind;
 use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::policy::Layout;
+use crate::domain::tokens::grouped;
 use crate::engine::api::{Act, Item, Request};
 use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::slash::{self, Typed};
-use crate::tui::model::status::{WAITING, Weight};
+use crate::tui::model::status::{INDEXING, WAITING, Weight};
 use crate::tui::model::{Action, Model, PATIENCE, Pending};
 use crate::tui::msg::Cmd;
 
@@ -82,14 +83,36 @@ pub(super) fn tell_that_it_waits(model: &mut Model) {
         }
     }
     if late {
-        let key = |action| model.keys.key_of(action).unwrap_or_default();
-        let text = format!(
-            "Not sent yet: older messages are looked through first. {} sends without them, {} takes it back.",
-            key(Action::Send),
-            key(Action::Leave),
-        );
-        model.status.report(WAITING, text, now);
+        say_that_it_waits(model);
     }
+}
+
+fn say_that_it_waits(model: &mut Model) {
+    let key = |action| model.keys.key_of(action).unwrap_or_default();
+    let first = match model.indexing {
+        Some((done, total)) => {
+            let number = |n: usize| grouped(n as u64);
+            format!("older messages are indexed first, {} of {}", number(done), number(total))
+        }
+        None => "older messages are looked through first".to_owned(),
+    };
+    let (send, leave) = (key(Action::Send), key(Action::Leave));
+    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} takes it back.");
+    model.status.report(WAITING, text, model.now);
+}
+
+/// Indexing went on.
+pub(super) fn indexing(model: &mut Model, done: usize, total: usize) {
+    model.indexing = Some((done, total)).filter(|_| done < total);
+    if model.indexing.is_none() {
+        return model.status.end(INDEXING);
+    }
+    if model.pending.values().any(|pending| matches!(pending, Pending::Ask { told: true, .. })) {
+        model.status.end(INDEXING);
+        return say_that_it_waits(model);
+    }
+    let number = |n: usize| grouped(n as u64);
+    model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
 /// Hands a call in.

@@ -15,7 +15,7 @@ use crate::tui::model::live::{Live, Retry};
 use crate::tui::model::overlay::Content;
 use crate::tui::model::plan::{Shown, Solved};
 use crate::tui::model::session::Settings;
-use crate::tui::model::status::{INDEXING, Weight};
+use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, layer::Layer};
 use crate::tui::msg::Cmd;
 
@@ -63,10 +63,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
-        Event::Indexing { done, total } if done == total => model.status.end(INDEXING),
-        Event::Indexing { done, total } => {
-            model.status.report(INDEXING, format!("indexing older messages, {done} of {total}"), model.now);
-        }
+        Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }

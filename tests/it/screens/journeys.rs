@@ -69,6 +69,9 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     stage.wait(101);
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Not sent yet") && screen.contains("Esc takes it back"), "{screen}");
+    stage.event(Event::Indexing { done: 1_200, total: 10_000 });
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Not sent yet: older messages are indexed first, 1,200 of 10,000."), "{screen}");
     let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
     stage.press("enter");
     assert_eq!(asks(&stage), 2);
