@@ -53,6 +53,8 @@ pub enum PassWhy {
     Rare,
     /// Several known words of it.
     Several,
+    /// An older message is far nearer to it in meaning than the others.
+    Meaning,
 }
 
 /// The gate's decision.

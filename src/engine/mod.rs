@@ -7,6 +7,7 @@ mod acts;
 pub mod api;
 mod asking;
 mod assemble;
+mod cards;
 mod commit;
 mod condense;
 mod core;
