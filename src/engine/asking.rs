@@ -28,6 +28,7 @@ pub(super) enum Use {
 }
 
 /// The last plan drawn for a branch.
+#[derive(Clone)]
 pub(super) struct Drawn {
     pub(super) draft: Draft,
     pub(super) revision: u64,
@@ -257,7 +258,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.drawn.insert(branch, Drawn { draft, revision, solved });
+                self.put_drawn(branch, Drawn { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -267,6 +268,18 @@ impl Core {
         };
         self.say(Event::Planned { branch, generation, planned: planned.clone() });
         Ok(planned)
+    }
+
+    /// Keeps what is drawn, and what was drawn before it where only what was looked up has changed: a person who sent that
+    /// one before the new one was on the screen gets what they saw.
+    fn put_drawn(&mut self, branch: BranchId, new: Drawn) {
+        let same = |old: &Drawn| old.draft == new.draft && old.revision == new.revision;
+        let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
+        match before.cloned() {
+            Some(before) => drop(self.drawn_before.insert(branch, before)),
+            None => drop(self.drawn_before.remove(&branch)),
+        }
+        self.drawn.insert(branch, new);
     }
 
     /// A solved plan as the screen gets it.
@@ -302,9 +315,12 @@ impl Core {
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
         let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
-        match self.drawn.get(&branch).filter(complete).map(|drawn| drawn.solved.clone()) {
-            Some(solved) => {
-                let result = Ok(self.shown(branch, &solved));
+        let kept = [self.drawn.get(&branch), self.drawn_before.get(&branch)];
+        let drawn = kept.into_iter().flatten().find(complete).cloned();
+        match drawn {
+            Some(drawn) => {
+                let result = Ok(self.shown(branch, &drawn.solved));
+                self.drawn.insert(branch, drawn);
                 self.send_drawn(ticket, branch, &draft, result);
                 Ok(())
             }

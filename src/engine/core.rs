@@ -52,6 +52,7 @@ pub(super) struct Core {
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
     pub(super) drawn: HashMap<BranchId, Drawn>,
+    pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
     pub(super) learned: Learned,
     pub(super) meters: Meters,
@@ -92,6 +93,7 @@ impl Core {
             current: None,
             live: HashMap::new(),
             drawn: HashMap::new(),
+            drawn_before: HashMap::new(),
             outlines: HashMap::new(),
             learned: Learned::default(),
             meters: Meters::default(),
@@ -233,6 +235,7 @@ impl Core {
         for id in gone {
             self.unlatch(*id);
             self.drawn.remove(id);
+            self.drawn_before.remove(id);
             self.outlines.remove(id);
             self.touched(*id);
         }

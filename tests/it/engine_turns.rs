@@ -698,6 +698,26 @@ fn older_messages_are_indexed_beside_the_plans() {
 }
 
 #[test]
+fn what_was_on_the_screen_goes_though_the_index_grew() {
+    let model = Model::new([text("one")]);
+    let bench = Bench::new(&model);
+    long(&bench);
+    let mut client = bench.start();
+    let branch = client.open().current;
+    let draft = message("Which port does the proxy listen on?");
+    let from = client.seen.len();
+    let first = client.whole_plan(branch, &draft);
+    assert_eq!(searched(&first), (false, true));
+    let at = client.wait(from, |event| matches!(event, Event::Indexing { done, total } if done == total));
+    client.wait(at, |event| matches!(event, Event::Planned { .. }));
+    client.must(Request::Ask { branch, draft, plan: Some(first.id) });
+    client.closed(from, branch);
+    assert_eq!(client.runs()[0].plan, first.id);
+    assert!(!String::from_utf8(model.bodies()[0].clone()).unwrap().contains("48213"));
+    client.stop();
+}
+
+#[test]
 fn a_call_waits_for_older_messages_or_goes_without() {
     let model = Model::new([text("one"), text("two")]);
     let bench = Bench::new(&model);
