@@ -3,7 +3,8 @@
 //!
 //! Real vectors need the feature `local-embeddings` and a model directory in `PLEACH_MINILM`; the texts are sentences of
 //! the Markdown files of cargo's registry, and before them the `content` of the JSON lines in the files that
-//! `PLEACH_TEXTS` names. The faiss half needs `python3` with faiss-cpu and numpy.
+//! `PLEACH_TEXTS` names. Or `--vectors=FILE` names vectors of 384 dimensions made elsewhere (32-bit floats, little-endian, one
+//! after the other; the last 200 are the questions). The faiss half needs `python3` with faiss-cpu and numpy.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
@@ -160,7 +161,8 @@ fn ours(set: &Set) -> (f64, f64) {
     }
     let (median, late) = percentiles(times);
     println!(
-        "  ours, 1 thread       p50 {median:8.3} ms  p95 {late:8.3} ms  recall@{TOP} {:.4}  memory {:.1} MB  disk {:.1} MB  built in {built:.1?}",
+        "  ours, {} p50 {median:8.3} ms  p95 {late:8.3} ms  recall@{TOP} {:.4}  memory {:.1} MB  disk {:.1} MB  built in {built:.1?}",
+        if set.len() < 100_000 { "1 thread      " } else { "side by side  " },
         hits as f64 / asked as f64,
         index.memory() as f64 / 1e6,
         disk as f64 / 1e6,
@@ -240,6 +242,19 @@ fn measure(set: &Set) {
             p95 / late,
         );
     }
+}
+
+/// Vectors made elsewhere.
+fn given(file: &str) -> Result<Set, String> {
+    let bytes = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+    let value = |four: &[u8]| four.try_into().map(f32::from_le_bytes).unwrap_or_default();
+    let mut base: Vec<f32> = bytes.chunks_exact(4).map(value).collect();
+    let count = base.len() / DIMS;
+    if base.len() % DIMS != 0 || count <= QUESTIONS {
+        return Err(format!("{file} does not hold more than {QUESTIONS} vectors of {DIMS} dimensions"));
+    }
+    let questions = base.split_off((count - QUESTIONS) * DIMS);
+    Ok(Set { name: format!("{} vectors of {file}", count - QUESTIONS), base, questions })
 }
 
 #[cfg(not(feature = "local-embeddings"))]
@@ -342,7 +357,8 @@ mod texts {
 }
 
 fn main() {
-    match real() {
+    let named = std::env::args().find_map(|word| word.strip_prefix("--vectors=").map(str::to_owned));
+    match named.map_or_else(real, |file| given(&file)) {
         Ok(set) => measure(&set),
         Err(why) => println!("real vectors: skipped, {why}"),
     }

@@ -279,7 +279,7 @@ fn admit_with(input: &PlanInput, summed: Summed) -> Result<Admitted<'_>, Box<Blo
     let room = input.budget.prompt;
     let around = around(input, &summed);
     let (_, asked) = open_forms(input, &marks, u32::MAX);
-    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked, summed.floor);
+    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked, &summed);
     let mut costs = Sums::new(input, &marks, &choice);
     costs.summed = summed.floor;
     let chooses = input.policy.choose != Choose::Recent;

@@ -7,8 +7,9 @@ use super::forms::{Marks, turn_cost};
 use super::policy::levels::{self, Fixed, Left, LevelTurn};
 use super::policy::relevance::{self, Candidate, Room};
 use super::policy::{Costs, Score, adaptive, lanes};
+use super::summed::Summed;
 use super::window::{self, CLOSED_RESULT};
-use crate::domain::input::{PlanInput, TurnInput};
+use crate::domain::input::{Block, PlanInput, TurnInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::plan::{Form, Reason, Row, Warning};
 use crate::domain::policy::Section;
@@ -85,14 +86,14 @@ impl Choice {
 }
 
 /// Chooses. `taken` is what stands beside the closed turns: blocks, tools, framing, the open turn.
-pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32, summed: usize) -> Choice {
-    let floor = window::floor(input, summed);
+pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32, summed: &Summed) -> Choice {
+    let floor = window::floor(input, summed.floor);
     let mut choice = Choice::all(input, marks);
     match input.policy.choose {
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
         Choose::Relevance => by_relevance(input, taken, floor, &mut choice),
-        Choose::Levels => by_levels(input, (taken, open), floor, &mut choice),
+        Choose::Levels => by_levels(input, fixed(input, summed, taken, open), floor, &mut choice),
     }
     choice
 }
@@ -162,7 +163,7 @@ fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice
 }
 
 /// Each level within its budget; the lowest scores leave.
-fn by_levels(input: &PlanInput, (taken, open): (u32, u32), floor: usize, choice: &mut Choice) {
+fn by_levels(input: &PlanInput, fixed: Fixed, floor: usize, choice: &mut Choice) {
     let spec = &input.policy.levels;
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, false, spec)).collect();
     let turns: Vec<LevelTurn> = input.turns[floor..]
@@ -176,7 +177,7 @@ fn by_levels(input: &PlanInput, (taken, open): (u32, u32), floor: usize, choice:
         })
         .collect();
     let total = spec.total.min(input.budget.prompt);
-    let decision = levels::decide(&turns, fixed(input, taken, open), total, spec);
+    let decision = levels::decide(&turns, fixed, total, spec);
     for (at, verdict) in decision.turns.into_iter().enumerate() {
         let reason = match verdict {
             Ok(form) => {
@@ -195,9 +196,10 @@ fn by_levels(input: &PlanInput, (taken, open): (u32, u32), floor: usize, choice:
 }
 
 /// What the levels hold before any closed turn.
-fn fixed(input: &PlanInput, taken: u32, open: u32) -> Fixed {
+fn fixed(input: &PlanInput, summed: &Summed, taken: u32, open: u32) -> Fixed {
+    let used = |block: &&Block| !summed.leaves_out(block);
     let sum = |sections: &[Section]| {
-        let blocks = input.blocks.iter().filter(|block| sections.contains(&block.section));
+        let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
         blocks.fold(0_u32, |sum, block| sum.saturating_add(block.tokens))
     };
     let session = sum(&[

@@ -44,6 +44,8 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
+    /// Nothing was looked up, because the person would not wait for it or did not want it.
+    NotSearched,
     /// The moving window took another size than at the turn before.
     WindowAdjusted {
         /// Its target for the whole request.
@@ -98,6 +100,7 @@ impl Warning {
                     .into()
             }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
+            Self::NotSearched => "Older messages are not looked through for this call, as you said.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
                 let limit = if *limited { ", one step at a time" } else { "" };
                 let task = task.name();

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipWhy {
-    /// Mode or policy looks nothing up.
-    Off,
+    /// The person said that this call goes without.
+    NotWanted,
+    /// Their words are still being indexed.
+    Indexing,
     /// Nothing on the path that could be found.
     NothingToFind,
     /// The message names nothing: fillers and stop words only.
@@ -28,7 +30,8 @@ impl SkipWhy {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Off => "nothing is looked up in this mode",
+            Self::NotWanted => "this call goes without, as you said",
+            Self::Indexing => "their words are still being indexed",
             Self::NothingToFind => "no older message could be found",
             Self::NoContent => "the message names nothing to look up",
             Self::Unknown => "nothing it names was spoken of before",
@@ -50,6 +53,8 @@ pub enum PassWhy {
     Rare,
     /// Several known words of it.
     Several,
+    /// An older message is far nearer to it in meaning than the others.
+    Meaning,
 }
 
 /// The gate's decision.

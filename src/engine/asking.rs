@@ -6,16 +6,19 @@
 
 use super::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
 use super::core::Core;
-use super::planner::{Done, Job, Solution, Solved, Tag};
+use super::planner::{Done, Indexed, Job, Solution, Solved, Tag};
 use super::session::Session;
 use super::snapshot::{self, Question};
 use super::vectors::Haste;
 use crate::context::render::same_prefix;
 use crate::domain::branch::Branch;
+use crate::domain::evidence::SkipWhy;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::message::Role;
+use crate::domain::mode::SearchWish;
+use crate::domain::plan::Reason;
 
 /// What a planning job was for.
 pub(super) enum Use {
@@ -25,6 +28,7 @@ pub(super) enum Use {
 }
 
 /// The last plan drawn for a branch.
+#[derive(Clone)]
 pub(super) struct Drawn {
     pub(super) draft: Draft,
     pub(super) revision: u64,
@@ -157,6 +161,7 @@ impl Core {
         if sends {
             snapshot.haste = Haste::Asked;
         }
+        snapshot.waits = sends || self.setup.patient;
         self.jobs.insert(self.next_job, purpose);
         let tag = Tag { branch: branch.id, id: self.next_job, sends };
         if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
@@ -165,6 +170,22 @@ impl Core {
             self.answer(ticket, Ok(Answer::Done("A newer draft took its place.".into())));
         }
         Ok(())
+    }
+
+    /// Indexing went on. When it is done, a plan that had to do without is made again.
+    pub(super) fn indexed(&mut self, indexed: &Indexed) {
+        let Indexed { branch, done, total } = *indexed;
+        self.say(Event::Indexing { done, total });
+        let without = |drawn: &&Drawn| {
+            drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
+        };
+        let lacking = self.drawn.get(&branch).filter(|_| done == total).filter(without);
+        if let Some(draft) = lacking.map(|drawn| drawn.draft.clone()) {
+            let generation = self.newest.get(&branch).copied().unwrap_or_default();
+            if let Err(failure) = self.replan(None, branch, generation, draft) {
+                self.say(Event::Notice(failure.to_string()));
+            }
+        }
     }
 
     /// A planning job is done.
@@ -237,7 +258,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.drawn.insert(branch, Drawn { draft, revision, solved });
+                self.put_drawn(branch, Drawn { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -247,6 +268,18 @@ impl Core {
         };
         self.say(Event::Planned { branch, generation, planned: planned.clone() });
         Ok(planned)
+    }
+
+    /// Keeps what is drawn, and what was drawn before it where only what was looked up has changed: a person who sent that
+    /// one before the new one was on the screen gets what they saw.
+    fn put_drawn(&mut self, branch: BranchId, new: Drawn) {
+        let same = |old: &Drawn| old.draft == new.draft && old.revision == new.revision;
+        let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
+        match before.cloned() {
+            Some(before) => drop(self.drawn_before.insert(branch, before)),
+            None => drop(self.drawn_before.remove(&branch)),
+        }
+        self.drawn.insert(branch, new);
     }
 
     /// A solved plan as the screen gets it.
@@ -274,14 +307,20 @@ impl Core {
         plan: Option<Hash>,
     ) -> Result<(), Failure> {
         self.recover_branch(branch);
+        if draft.search == SearchWish::Never {
+            self.hurry(branch, &draft);
+        }
         self.may_ask(branch, &draft)?;
         let current = self.revision(branch);
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
         let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
-        match self.drawn.get(&branch).filter(complete).map(|drawn| drawn.solved.clone()) {
-            Some(solved) => {
-                let result = Ok(self.shown(branch, &solved));
+        let kept = [self.drawn.get(&branch), self.drawn_before.get(&branch)];
+        let drawn = kept.into_iter().flatten().find(complete).cloned();
+        match drawn {
+            Some(drawn) => {
+                let result = Ok(self.shown(branch, &drawn.solved));
+                self.drawn.insert(branch, drawn);
                 self.send_drawn(ticket, branch, &draft, result);
                 Ok(())
             }
@@ -292,6 +331,15 @@ impl Core {
     /// Whether an embedder elsewhere was not asked about a draft while it was typed.
     fn withheld(&self, draft: &Draft) -> bool {
         !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
+    }
+
+    /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
+    fn hurry(&mut self, branch: BranchId, draft: &Draft) {
+        let waits = self.latched.get(&branch).and_then(|id| self.jobs.get(id));
+        let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
+        if matches!(waits, Some(Use::Send { draft: waiting, .. }) if same(waiting)) {
+            self.unlatch(branch);
+        }
     }
 
     fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {

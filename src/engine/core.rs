@@ -6,7 +6,7 @@ use super::asking::{Drawn, Use};
 use super::condense::Drafts;
 use super::live::Live;
 use super::meters::Meters;
-use super::planner::{Done, Planner};
+use super::planner::{Planner, Told};
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
@@ -26,8 +26,8 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(super) enum Inbox {
     /// A person asks.
     Request(Ticket, Box<Request>),
-    /// The planner is done with a job.
-    Planned(Box<Done>),
+    /// The planner is done with a job, or tells how far it is.
+    Planned(Box<Told>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
     /// A summary is drafted, or could not be.
@@ -52,6 +52,7 @@ pub(super) struct Core {
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
     pub(super) drawn: HashMap<BranchId, Drawn>,
+    pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
     pub(super) learned: Learned,
     pub(super) meters: Meters,
@@ -92,6 +93,7 @@ impl Core {
             current: None,
             live: HashMap::new(),
             drawn: HashMap::new(),
+            drawn_before: HashMap::new(),
             outlines: HashMap::new(),
             learned: Learned::default(),
             meters: Meters::default(),
@@ -124,7 +126,10 @@ impl Core {
             rehearse(&message);
             match message {
                 Inbox::Request(ticket, request) => self.request(ticket, *request),
-                Inbox::Planned(done) => self.planned(*done),
+                Inbox::Planned(told) => match *told {
+                    Told::Done(done) => self.planned(done),
+                    Told::Indexed(indexed) => self.indexed(&indexed),
+                },
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
@@ -230,6 +235,7 @@ impl Core {
         for id in gone {
             self.unlatch(*id);
             self.drawn.remove(id);
+            self.drawn_before.remove(id);
             self.outlines.remove(id);
             self.touched(*id);
         }

@@ -23,9 +23,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Messages read from the store at once.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
+/// How long indexing may hold the planner up at a time.
+const SLICE: Duration = Duration::from_millis(80);
 /// Scopes kept for each session.
 const SCOPES: usize = 3;
 /// Segments whose postings stay in memory beside the store; further ones are read from there.
@@ -68,14 +71,28 @@ impl Finder {
         }
     }
 
-    /// The session's shelf with this path indexed, its scope, and the texts and postings behind it.
-    pub(super) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<Library<'_>, Failure> {
+    /// Indexes what of a path is not yet, for a while; says how many messages are left.
+    pub(super) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
         let store = &self.store;
-        let there = match self.sessions.entry(session) {
+        Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
+    }
+
+    fn of<'a>(
+        sessions: &'a mut HashMap<SessionId, Shelf>,
+        store: &Store,
+        session: SessionId,
+    ) -> Result<&'a mut Shelf, Failure> {
+        Ok(match sessions.entry(session) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => place.insert(Shelf::open(store, session)?),
-        };
-        there.take_in(store, path)?;
+        })
+    }
+
+    /// The session's shelf with this whole path indexed, its scope, and the texts and postings behind it.
+    pub(super) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<Library<'_>, Failure> {
+        let store = &self.store;
+        let there = Self::of(&mut self.sessions, store, session)?;
+        there.take_in(store, path, None)?;
         if let Some(vectors) = &self.vectors {
             vectors.want(session, path);
             there.take_vectors(vectors.arrived(session));
@@ -114,10 +131,15 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// Indexes what of a path is not yet. Paths go in from their root, so what stands before a known message is known.
-    fn take_in(&mut self, store: &Store, path: &[PathNode]) -> Result<(), Failure> {
-        let known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
+    /// Indexes what of a path is not yet, all of it or as much as the time allows; says how many messages are left. Paths
+    /// go in from their root, so what stands before a known message is known.
+    fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
+        let begun = Instant::now();
+        let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
         for batch in path[known..].chunks(BATCH) {
+            if most.is_some_and(|most| begun.elapsed() >= most) {
+                break;
+            }
             let ids: Vec<NodeId> = batch.iter().map(|node| node.id).collect();
             let nodes = store.nodes(&ids)?;
             let by_id: HashMap<NodeId, Node> = nodes.into_iter().map(|node| (node.head.id, node)).collect();
@@ -125,8 +147,9 @@ impl Shelf {
                 self.add(node, by_id.get(&node.id));
             }
             self.hand_over(store);
+            known += batch.len();
         }
-        Ok(())
+        Ok(path.len() - known)
     }
 
     /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.

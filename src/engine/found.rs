@@ -2,25 +2,24 @@
 //! message, and a row for each that nearly went. What is in the window or taken out by a person is not looked at.
 //! Not for: indexes (`finder`), scores (`retrieval`) or the verdict (`context`).
 
+use super::cards::Cards;
 use super::finder::{Library, lane_number, together};
 use super::gather::{Gathered, Gatherer};
 use super::path::{PathNode, PathView};
-use super::recipe::Recipe;
 use super::snapshot::Snapshot;
 use super::vectors::Haste;
 use crate::context;
-use crate::context::project;
-use crate::domain::evidence::{Evidence, Gate, MissWhy, NearMiss, PassWhy, RetrievalSet, ScoreParts, SkipWhy};
+use crate::domain::evidence::{Gate, PassWhy, SkipWhy};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::NodeId;
-use crate::domain::input::{Block, Near, PlanInput};
+use crate::domain::input::{Near, PlanInput};
 use crate::domain::mark::Atom;
 use crate::domain::message::{NodeHead, Role};
 use crate::domain::mode::{Mode, ModeLimits, SearchWish};
-use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source};
+use crate::domain::plan::{ContextPlan, Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
-use crate::retrieval::fill::{Card, Filled, Room, fill};
+use crate::retrieval::fill::{Filled, Room, fill};
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
@@ -89,6 +88,11 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
         return Ok(looked);
     }
     looked.gate = if wanted.forced { Gate::Pass(PassWhy::Forced) } else { opens(&ask, wanted.query)? };
+    if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint))
+        && let Some(cosines) = cosines(library, wanted.query, &allowed, wanted.haste)
+    {
+        looked.gate = opens(&Ask { cosines: Some(&cosines), ..ask }, wanted.query)?;
+    }
     if let Gate::Skipped(why) = looked.gate
         && wanted.inherits
         && let Some(earlier) = earlier(&ask, library, wanted.path)?
@@ -158,9 +162,11 @@ pub(super) fn add(
         found.input.reserve = 0;
         return Ok(());
     }
-    if found.input.reserve == 0 {
-        let because = Reason::ModeOff;
-        found.input.near.push(nothing(because, path.len() - closed));
+    if found.input.reserve > 0 {
+        found.behind = gatherer.finder.take_in(snapshot.session, path)?;
+    }
+    if found.input.reserve == 0 || found.behind > 0 {
+        not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
     let counter = gatherer.counter();
@@ -187,6 +193,20 @@ pub(super) fn add(
     cards.put(found, &looked);
     fit(&mut found.input, snapshot, &out);
     Ok(())
+}
+
+/// Says that nothing is looked up yet, or at all; a person who would not have it is warned.
+fn not_searched(wish: SearchWish, among: usize, found: &mut Gathered) {
+    let input = &mut found.input;
+    let because = match wish {
+        _ if found.behind > 0 => Reason::NotSearched { because: SkipWhy::Indexing },
+        SearchWish::Never => Reason::NotSearched { because: SkipWhy::NotWanted },
+        SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
+    };
+    input.reserve = 0;
+    input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
+    input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
+    input.near.push(nothing(because, among));
 }
 
 /// Tokens that may be spent on what is found.
@@ -280,7 +300,7 @@ fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<Near> {
     rows
 }
 
-fn source(
+pub(super) fn source(
     snapshot: &Snapshot,
     at: usize,
     node: NodeId,
@@ -304,7 +324,7 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
 }
 
 /// The row that says why nothing was looked up.
-fn nothing(reason: Reason, among: usize) -> Near {
+pub(super) fn nothing(reason: Reason, among: usize) -> Near {
     let messages = if among == 1 { "message" } else { "messages" };
     Near {
         atom: Atom::Section { text: Hash::of(b"search") },
@@ -329,162 +349,4 @@ fn fit(input: &mut PlanInput, snapshot: &Snapshot, out: &[Range<usize>]) {
     if grew && cards {
         input.reserve = kept;
     }
-}
-
-/// Writes what was found.
-struct Cards<'a> {
-    snapshot: &'a Snapshot,
-    library: &'a Library<'a>,
-    count: &'a dyn Fn(&str) -> u32,
-}
-
-impl Cards<'_> {
-    fn put(&self, found: &mut Gathered, looked: &Looked) {
-        let set = set(looked, self.library, &self.snapshot.rules.mode);
-        let input = &mut found.input;
-        let before = input.basis.frozen;
-        let mut frozen = Fields::new("looked up").hash(before).hash(set.id).json(&set.gate);
-        if let Gate::Skipped(why) = looked.gate {
-            input.near.push(nothing(Reason::NotSearched { because: why }, looked.among as usize));
-        } else if looked.filled.cards.is_empty() {
-            input.near.push(nothing(Reason::NotSearched { because: SkipWhy::Faint }, looked.among as usize));
-        } else {
-            for block in self.blocks(found, looked) {
-                frozen = frozen.hash(block.text).number(u64::from(block.tokens));
-                found.input.blocks.push(block);
-            }
-        }
-        let input = &mut found.input;
-        input.near.extend(looked.filled.near.iter().filter_map(|near| self.near(near)));
-        input.basis.frozen = frozen.finish();
-        if !matches!(looked.gate, Gate::Skipped(_)) {
-            input.retrieval_set_ids.push(set.id);
-            found.bag.sets.push(set);
-        }
-    }
-
-    /// The heading, then the cards, between delimiters that do not occur in them.
-    fn blocks(&self, found: &mut Gathered, looked: &Looked) -> Vec<Block> {
-        let all: String = looked.filled.cards.iter().map(|card| card.text.as_str()).collect();
-        let mark = project::delimiter(&all);
-        let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
-        let count = looked.filled.cards.len();
-        let title = match looked.gate {
-            Gate::Inherited(_) => format!("{count} found, as for: {}", NodeHead::preview_of(&looked.query)),
-            Gate::Pass(_) | Gate::Skipped(_) => format!("{count} found among {} older messages", looked.among),
-        };
-        let mut blocks = vec![self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among })];
-        blocks[0].title = title;
-        blocks[0].atom = Some(Atom::Section { text: Hash::of(b"search") });
-        for (place, card) in looked.filled.cards.iter().enumerate() {
-            let last = if place + 1 == count { format!("{mark}>>>\n\n") } else { String::new() };
-            let Some(block) = self.card(found, card, &last) else { continue };
-            blocks.push(block);
-        }
-        blocks
-    }
-
-    fn card(&self, found: &mut Gathered, card: &Card, tail: &str) -> Option<Block> {
-        let told = self.library.told(&card.key)?;
-        let text = format!("{}{tail}", card.text);
-        let recipe = Recipe::of(told.id, card.key, &text, &told.text, &card.spans);
-        let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
-        let first = card.spans.first().cloned().unwrap_or_default();
-        let mut block = self.block(found, text, RowKind::Card, Reason::Retrieved { rank: card.rank });
-        found.bag.recipes.insert(block.text, recipe);
-        block.title = NodeHead::preview_of(told.text.get(first).unwrap_or_default());
-        block.atom = Some(Atom::Message { node: card.key });
-        block.source = source(self.snapshot, card.position, told.id, told.external_id, span);
-        block.scores = scores(card.score, &card.parts);
-        Some(block)
-    }
-
-    fn block(&self, found: &mut Gathered, text: String, kind: RowKind, reason: Reason) -> Block {
-        let hash = Hash::of(text.as_bytes());
-        let tokens = (self.count)(&text);
-        found.bag.blocks.insert(hash, text.into());
-        Block {
-            section: Section::Retrieved,
-            kind,
-            text: hash,
-            tokens,
-            title: String::new(),
-            reason,
-            atom: None,
-            source: Source::default(),
-            scores: Scores::default(),
-        }
-    }
-
-    fn near(&self, near: &crate::retrieval::fill::Near) -> Option<Near> {
-        let told = self.library.told(&near.key)?;
-        let passage = told.text.get(near.span.clone()).unwrap_or_default();
-        let reason = match near.why {
-            MissWhy::NoRoom { missing } => Reason::Budget { free: (self.count)(passage).saturating_sub(missing) },
-            MissWhy::Duplicate => Reason::Duplicate,
-            MissWhy::Below => Reason::BelowThreshold,
-        };
-        let span = Some((short(near.span.start), short(near.span.end)));
-        Some(Near {
-            atom: Atom::Message { node: near.key },
-            kind: RowKind::Card,
-            title: NodeHead::preview_of(passage),
-            tokens: (self.count)(passage),
-            reason,
-            remedy: ("include-once".into(), "includes its turn in this call".into()),
-            source: source(self.snapshot, near.position, told.id, told.external_id, span),
-            scores: scores(near.score, &near.parts),
-        })
-    }
-}
-
-fn short(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
-}
-
-/// The set as it is stored.
-pub(super) fn set(looked: &Looked, library: &Library<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
-    let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
-    let span = |spans: &[Range<usize>]| {
-        (short(spans.first().map_or(0, |s| s.start)), short(spans.last().map_or(0, |s| s.end)))
-    };
-    let items = looked.filled.cards.iter().map(|card| Evidence {
-        key: card.key,
-        content: text(&card.key),
-        span: span(&card.spans),
-        score: card.score,
-        score_parts: card.parts,
-        rank: card.rank,
-        tokens: card.tokens,
-    });
-    let near = looked.filled.near.iter().map(|near| NearMiss {
-        key: near.key,
-        span: (short(near.span.start), short(near.span.end)),
-        score: near.score,
-        score_parts: near.parts,
-        why: near.why,
-    });
-    let filters = Fields::new("filters").json(filters).finish();
-    let set = RetrievalSet::new(looked.query.clone(), filters, looked.gate, items.collect(), near.collect());
-    RetrievalSet { embedder: looked.embedder.clone(), ..set }
-}
-
-/// A score with its parts, in thousandths.
-pub(super) fn scores(score: f32, parts: &ScoreParts) -> Scores {
-    let named = [
-        ("bm25", parts.bm25),
-        ("feedback", parts.feedback),
-        ("smooth", parts.smooth),
-        ("sitting", parts.sitting),
-        ("speaker", parts.speaker),
-        ("prior", parts.prior),
-        ("cos", parts.cos),
-    ];
-    let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
-    Scores { score: Some(milli(score)), parts: parts.collect() }
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
-fn milli(score: f32) -> i32 {
-    (score * 1_000.0).round() as i32
 }

@@ -55,6 +55,8 @@ impl Texts for Bag {
 pub(super) struct Gathered {
     pub(super) input: PlanInput,
     pub(super) bag: Bag,
+    /// Messages that are still to be indexed before they can be looked through.
+    pub(super) behind: usize,
 }
 
 /// A message as a plan's input takes it, with what decides whether calls and results belong together.

@@ -7,6 +7,7 @@ mod acts;
 pub mod api;
 mod asking;
 mod assemble;
+mod cards;
 mod commit;
 mod condense;
 mod core;
@@ -88,7 +89,7 @@ impl Engine {
         let open = setup.embedder.as_ref().map(|embedder| embedder.open.clone());
         let vectors = open.map(|open| Vectors::start(setup.store.clone(), events.clone(), open, setup.patient));
         gatherer.finder.vectors.clone_from(&vectors);
-        let planner = Planner::start(gatherer, inbox.clone(), |done| Inbox::Planned(Box::new(done)));
+        let planner = Planner::start(gatherer, inbox.clone(), |told| Inbox::Planned(Box::new(told)));
         let core = Core::new(setup, planner, vectors, inbox.clone(), events);
         let work = move || core.run(&receiver);
         let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();

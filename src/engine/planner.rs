@@ -1,15 +1,17 @@
 //! The planner's thread: gathers, solves and renders beside the engine. At most one waiting job a branch; the newest wins,
-//! but a job that will be sent is never dropped.
+//! but a job that will be sent is never dropped. Older messages are indexed here in slices: a plan is made without them
+//! until that is done, one that waits for them goes to the end of the queue meanwhile, and everything else goes first.
 //! Not for: deciding what to plan (`core`).
 
 use super::gather::{Bag, Gathered, Gatherer};
+use super::path::PathView;
 use super::recipe::Recipe;
 use super::snapshot::Snapshot;
 use crate::context;
 use crate::context::render::Outline;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
+use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::input::RequestShape;
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Role};
@@ -17,9 +19,10 @@ use crate::domain::plan::{Blocked, ContextPlan, RowKind};
 use crate::domain::provider::Wire;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A plan with the bytes made from it.
 #[derive(Clone, Debug)]
@@ -57,6 +60,39 @@ pub(super) struct Done {
     pub(super) solution: Solution,
 }
 
+/// How far indexing is.
+pub(super) struct Indexed {
+    /// For a plan of which branch.
+    pub(super) branch: BranchId,
+    pub(super) done: usize,
+    pub(super) total: usize,
+}
+
+/// What comes from the thread.
+pub(super) enum Told {
+    Done(Done),
+    Indexed(Indexed),
+}
+
+/// The path of which not everything is indexed yet.
+struct Behind {
+    branch: BranchId,
+    session: SessionId,
+    path: Arc<PathView>,
+    until: usize,
+}
+
+impl Behind {
+    fn of(snapshot: &Snapshot) -> Self {
+        let (path, until) = (snapshot.path.clone(), snapshot.open_at);
+        Self { branch: snapshot.branch.id, session: snapshot.session, path, until }
+    }
+
+    fn told(&self, left: usize) -> Told {
+        Told::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
+    }
+}
+
 /// Something else that needs what the planner's thread keeps: done in its turn, after the plans that wait.
 pub(super) type Errand = Box<dyn FnOnce(&mut Gatherer) + Send>;
 
@@ -64,6 +100,8 @@ pub(super) type Errand = Box<dyn FnOnce(&mut Gatherer) + Send>;
 struct Queue {
     jobs: VecDeque<Job>,
     errands: VecDeque<Errand>,
+    /// Done when there is nothing else to do.
+    behind: Option<Behind>,
     closed: bool,
 }
 
@@ -82,101 +120,149 @@ impl Planner {
 
     /// Starts the thread. It ends when [`Planner::close`] is called.
     pub(super) fn start<M: Send + 'static>(
-        mut gatherer: Gatherer,
+        gatherer: Gatherer,
         out: Sender<M>,
-        wrap: impl Fn(Done) -> M + Send + 'static,
+        wrap: impl Fn(Told) -> M + Send + 'static,
     ) -> Self {
         let planner = Self::default();
-        let queue = planner.queue.clone();
-        let forget = planner.forget.clone();
-        let work = move || {
-            while let Some(work) = next(&queue) {
-                if forget.swap(false, Ordering::SeqCst) {
-                    gatherer.forget();
-                }
-                let job = match work {
-                    Work::Plan(job) => job,
-                    Work::Errand(errand) => {
-                        let running = std::panic::AssertUnwindSafe(|| errand(&mut gatherer));
-                        let _ = std::panic::catch_unwind(running);
-                        continue;
-                    }
-                };
-                let tag = job.tag;
-                let snapshot = job.snapshot;
-                let solving = std::panic::AssertUnwindSafe(|| solve(&mut gatherer, &snapshot));
-                let solution = std::panic::catch_unwind(solving).unwrap_or_else(|_| {
-                    Err(Failure::new(FailureKind::Internal, "Planning failed inside the program.")
-                        .kept("Nothing was sent and nothing was changed.")
-                        .todo("Please report it with the log."))
-                });
-                if out.send(wrap(Done { tag, solution })).is_err() {
-                    break;
-                }
-            }
-        };
-        let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(work);
+        let tell = move |told: Told| out.send(wrap(told)).is_ok();
+        let worker = Worker { gatherer, planner: planner.clone(), tell };
+        let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(move || worker.run());
         planner
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands a job in; an older one of the same branch that would not be sent is dropped and its id returned.
     pub(super) fn submit(&self, job: Job) -> Option<u64> {
-        let (lock, wake) = &*self.queue;
-        let mut queue = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue();
         let old = queue.jobs.iter().position(|j| j.tag.branch == job.tag.branch && !j.tag.sends);
         let dropped = old.and_then(|at| queue.jobs.remove(at)).map(|job| job.tag.id);
         queue.jobs.push_back(job);
-        wake.notify_one();
+        self.queue.1.notify_one();
         dropped
     }
 
     /// Hands an errand in.
     pub(super) fn run(&self, errand: Errand) {
-        let (lock, wake) = &*self.queue;
-        lock.lock().unwrap_or_else(PoisonError::into_inner).errands.push_back(errand);
-        wake.notify_one();
+        self.queue().errands.push_back(errand);
+        self.queue.1.notify_one();
     }
 
     /// Ends the thread after the job it is at.
     pub(super) fn close(&self) {
-        let (lock, wake) = &*self.queue;
-        lock.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        wake.notify_all();
+        self.queue().closed = true;
+        self.queue.1.notify_all();
     }
 }
 
 enum Work {
     Plan(Box<Job>),
     Errand(Errand),
+    Index(Behind),
 }
 
-fn next(queue: &(Mutex<Queue>, Condvar)) -> Option<Work> {
-    let (lock, wake) = queue;
-    let mut queue = lock.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        if queue.closed {
-            return None;
+/// The thread's side.
+struct Worker<T> {
+    gatherer: Gatherer,
+    planner: Planner,
+    tell: T,
+}
+
+impl<T: Fn(Told) -> bool> Worker<T> {
+    fn run(mut self) {
+        while let Some(work) = self.next() {
+            if self.planner.forget.swap(false, Ordering::SeqCst) {
+                self.gatherer.forget();
+            }
+            let heard = match work {
+                Work::Plan(job) => self.plan(*job),
+                Work::Errand(errand) => {
+                    let running = AssertUnwindSafe(|| errand(&mut self.gatherer));
+                    let _ = catch_unwind(running);
+                    true
+                }
+                Work::Index(behind) => self.index(behind),
+            };
+            if !heard {
+                break;
+            }
         }
-        if let Some(job) = queue.jobs.pop_front() {
-            return Some(Work::Plan(Box::new(job)));
+    }
+
+    fn next(&self) -> Option<Work> {
+        let mut queue = self.planner.queue();
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(Work::Plan(Box::new(job)));
+            }
+            if let Some(errand) = queue.errands.pop_front() {
+                return Some(Work::Errand(errand));
+            }
+            if let Some(behind) = queue.behind.take() {
+                return Some(Work::Index(behind));
+            }
+            queue = self.planner.queue.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(errand) = queue.errands.pop_front() {
-            return Some(Work::Errand(errand));
+    }
+
+    fn plan(&mut self, job: Job) -> bool {
+        let solving = AssertUnwindSafe(|| solve(&mut self.gatherer, &job.snapshot));
+        let (solution, left) = match catch_unwind(solving) {
+            Ok(Ok((solved, left))) => (Ok(solved), left),
+            Ok(Err(failure)) => (Err(failure), 0),
+            Err(_) => (Err(broken()), 0),
+        };
+        if left == 0 {
+            return (self.tell)(Told::Done(Done { tag: job.tag, solution }));
         }
-        queue = wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        let behind = Behind::of(&job.snapshot);
+        if job.snapshot.waits {
+            let heard = (self.tell)(behind.told(left));
+            self.planner.queue().jobs.push_back(job);
+            return heard;
+        }
+        self.planner.queue().behind = Some(behind);
+        (self.tell)(Told::Done(Done { tag: job.tag, solution }))
+    }
+
+    /// One slice more; again when there is nothing else to do, until all is indexed.
+    fn index(&mut self, behind: Behind) -> bool {
+        let taking =
+            AssertUnwindSafe(|| self.gatherer.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
+        let Ok(Ok(left)) = catch_unwind(taking) else { return true };
+        let heard = (self.tell)(behind.told(left));
+        if left > 0 {
+            self.planner.queue().behind.get_or_insert(behind);
+        }
+        heard
     }
 }
 
-fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Solution {
+fn broken() -> Failure {
+    Failure::new(FailureKind::Internal, "Planning failed inside the program.")
+        .kept("Nothing was sent and nothing was changed.")
+        .todo("Please report it with the log.")
+}
+
+/// The plan or why there is none, and how many messages are to be indexed before they can be looked through.
+fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
     let found = gatherer.gather(snapshot)?;
-    Ok(match context::plan(&found.input) {
+    let left = found.behind;
+    let solved = match context::plan(&found.input) {
         Ok(plan) => Ok(rendered(gatherer, found, plan)?),
         Err(blocked) => Err(Arc::from(blocked)),
-    })
+    };
+    Ok((solved, left))
 }
 
 fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
-    let Gathered { input, mut bag } = found;
+    let Gathered { input, mut bag, .. } = found;
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {

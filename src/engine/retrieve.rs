@@ -2,6 +2,7 @@
 //! Not for: plans (`found`).
 
 use super::api::{Answer, Retrieved, Ticket};
+use super::cards;
 use super::core::{Core, Inbox};
 use super::finder::Library;
 use super::found::{self, Wanted};
@@ -92,7 +93,7 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
     let library = gatherer.finder.shelf(place.session, path)?;
     let started = Instant::now();
     let looked = found::look(&library, &wanted)?;
-    let mut set = found::set(&looked, &library, &place.tokens);
+    let mut set = cards::set(&looked, &library, &place.tokens);
     set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(Retrieved { items: items(&looked, &library), set })
 }

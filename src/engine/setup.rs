@@ -98,7 +98,8 @@ pub struct Setup {
     pub counter: Arc<dyn CountTokens>,
     /// Where vectors come from, where one is set.
     pub embedder: Option<EmbedderSetup>,
-    /// Looks wait until the vectors that the store holds are read (for single commands; a screen never waits).
+    /// Plans wait until older messages are indexed and their stored vectors read (for single commands; a screen never
+    /// waits).
     pub patient: bool,
     /// Conversations to start with (the demo).
     pub reading: Option<crate::domain::record::Reading>,

@@ -62,6 +62,8 @@ pub(super) struct Snapshot {
     pub(super) lane: String,
     /// How an embedder may be used.
     pub(super) haste: Haste,
+    /// Whether to wait until all older messages are indexed.
+    pub(super) waits: bool,
     /// What the model suggested to pin.
     pub(super) suggested: Vec<Suggestion>,
 }
@@ -129,6 +131,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
         haste: Haste::Typing,
+        waits: false,
         suggested: suggested::on(session, branch, &path),
         open_at,
         path: path.clone(),

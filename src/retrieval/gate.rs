@@ -1,6 +1,7 @@
 //! Whether a message asks for older ones at all. "continue", "why?" and chit-chat must pull nothing; a question must open.
 //! Lists of words alone do not generalise, so the collection itself judges: how rare on this path the words of the message
-//! are, and how much of them stands together in one place of it.
+//! are, and how much of them stands together in one place of it. Where there are vectors, a message that has words of its
+//! own opens too when something on the path is far nearer to it than the rest.
 //! Not for: searching (`search`). A person overrides the gate with one key.
 
 use super::RetrievalError;
@@ -152,7 +153,22 @@ pub fn decide(signs: &Signs, before: bool) -> Gate {
     if meets { Gate::Pass(PassWhy::Several) } else { shut(SkipWhy::Faint) }
 }
 
-/// [`signs`], then [`decide`].
+/// How far the best cosine must stand above the mean, as a share of the way from there to 1: of a question, of a remark.
+/// A share, since models differ in how alike they find any two texts.
+const AHEAD: (f32, f32) = (0.3, 0.45);
+
+/// Whether a passage is far nearer than the others.
+fn ahead(cosines: &[(u32, f32)], asks: bool) -> bool {
+    let finite: Vec<f32> = cosines.iter().map(|(_, cosine)| *cosine).filter(|cosine| cosine.is_finite()).collect();
+    let Some(best) = finite.iter().copied().reduce(f32::max) else { return false };
+    let sum: f64 = finite.iter().copied().map(f64::from).sum();
+    #[allow(clippy::cast_precision_loss, reason = "a number of passages")]
+    let mean = sum / finite.len() as f64;
+    let wanted = f64::from(if asks { AHEAD.0 } else { AHEAD.1 });
+    f64::from(best) - mean >= wanted * (1.0 - mean)
+}
+
+/// [`signs`], then [`decide`]; what words leave shut is judged by meaning, where cosines are given.
 ///
 /// # Errors
 /// When stored postings cannot be read.
@@ -164,7 +180,15 @@ pub fn gate(ask: &Ask<'_>, text: &str, before: bool) -> Result<Gate, RetrievalEr
             Gate::Skipped(SkipWhy::NothingToFind)
         });
     }
-    Ok(decide(&signs(ask, text)?, before))
+    let signs = signs(ask, text)?;
+    let gate = decide(&signs, before);
+    let wordy = matches!(
+        gate,
+        Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
+            | Gate::Inherited(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
+    );
+    let near = wordy && ask.cosines.is_some_and(|cosines| ahead(cosines, signs.asks));
+    Ok(if near { Gate::Pass(PassWhy::Meaning) } else { gate })
 }
 
 #[cfg(test)]
@@ -220,6 +244,10 @@ mod tests {
     }
 
     fn opens(text: &str) -> Gate {
+        opens_with(text, None)
+    }
+
+    fn opens_with(text: &str, cosines: Option<&[(u32, f32)]>) -> Gate {
         let (index, scope) = history();
         let filter = Filter::default();
         let ask = Ask {
@@ -228,7 +256,7 @@ mod tests {
             source: &Nowhere,
             texts: &NoTexts,
             filter: &filter,
-            cosines: None,
+            cosines,
             tuning: None,
         };
         gate(&ask, text, true).unwrap()
@@ -253,5 +281,20 @@ mod tests {
         }
         assert_eq!(opens("who painted the sunrise?"), Gate::Inherited(SkipWhy::Unknown));
         assert_eq!(opens("go on"), Gate::Inherited(SkipWhy::NoContent));
+    }
+
+    #[test]
+    fn meaning_opens_what_has_words_of_its_own() {
+        let cosines = |best: f32, rest: f32| -> Vec<(u32, f32)> {
+            (0..40).map(|at| (at, if at == 17 { best } else { rest })).collect()
+        };
+        let (far, flat) = (cosines(0.6, 0.2), cosines(0.3, 0.2));
+        assert_eq!(opens_with("who painted the sunrise?", Some(&far)), Gate::Pass(PassWhy::Meaning));
+        assert_eq!(opens_with("who painted the sunrise?", Some(&flat)), Gate::Inherited(SkipWhy::Unknown));
+        assert_eq!(opens_with("go on", Some(&far)), Gate::Inherited(SkipWhy::NoContent));
+        let alike = cosines(0.82, 0.75);
+        assert!(!opens_with("who painted the sunrise?", Some(&alike)).is_open(), "a model that finds all texts alike");
+        let broken = vec![(0, f32::NAN), (1, f32::INFINITY)];
+        assert!(!opens_with("who painted the sunrise?", Some(&broken)).is_open());
     }
 }

@@ -2,15 +2,21 @@
 //! Not for: choosing what is compared (`vector`).
 //!
 //! Both are plain loops that the compiler turns into vector instructions; the sums are of whole numbers and therefore the
-//! same on every machine.
+//! same on every machine. Where there is much to do it is done in parts, beside each other; what comes out is the same.
 #![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processors only")]
 
 use super::vector::DocSet;
 use super::vector_cpu::run;
 use pulp::NullaryFnOnce;
+use std::thread;
 
 /// Vectors whose signs stand side by side, word for word.
 pub(super) const LANES: usize = 32;
+
+/// Parts of a loop that run beside each other, and the fewest vectors for which that is worth its while.
+const PARTS: usize = 4;
+const WORTH_SCANNING: usize = 100_000;
+const WORTH_MULTIPLYING: usize = 4_000;
 
 /// A question's nearest vectors by their signs. The distance counts one for each sign that differs, and three where the
 /// question's own value is large (`heavy`), as if it had two bits for each dimension.
@@ -32,10 +38,50 @@ pub(super) struct Scan<'a> {
 impl Scan<'_> {
     /// The places of at least so many as are wanted, in their order: all up to the smallest distance that has them.
     pub(super) fn places(self) -> Vec<u32> {
-        let (limit, mut found) = run(self);
-        found.retain(|(far, _)| *far <= limit);
-        found.into_iter().map(|(_, place)| place).collect()
+        if self.docs.len() < WORTH_SCANNING {
+            let (limit, mut found) = run(self);
+            found.retain(|(far, _)| *far <= limit);
+            return found.into_iter().map(|(_, place)| place).collect();
+        }
+        let wanted = self.wanted;
+        let parts = beside(self.parts(), |(first, part)| {
+            let (limit, found) = run(part);
+            (limit, first, found)
+        });
+        let limit = parts.iter().map(|(limit, ..)| *limit).min().unwrap_or_default();
+        let limit = narrower(limit, wanted, parts.iter().flat_map(|(_, _, found)| found));
+        let each =
+            parts.into_iter().flat_map(|(_, first, found)| found.into_iter().map(move |(far, at)| (far, first + at)));
+        each.filter(|(far, _)| *far <= limit).map(|(_, place)| place).collect()
     }
+
+    /// The same scan of each part, with the place of its first vector.
+    fn parts(&self) -> Vec<(u32, Self)> {
+        let step = self.docs.len().div_ceil(PARTS).next_multiple_of(LANES);
+        let blocks = self.blocks.chunks(step / LANES * self.signs.len());
+        let each = (0_u32..).step_by(step).zip(blocks.zip(self.docs.chunks(step)));
+        each.map(|(first, (blocks, docs))| (first, Self { blocks, docs, ..*self })).collect()
+    }
+}
+
+/// The smallest distance within which there are as many as wanted; every part has all up to `limit`.
+fn narrower<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a (u64, u32)>) -> u64 {
+    let mut far: Vec<u64> = found.map(|(far, _)| *far).filter(|far| *far <= limit).collect();
+    match wanted.checked_sub(1).filter(|last| *last < far.len()) {
+        Some(last) => *far.select_nth_unstable(last).1,
+        None => limit,
+    }
+}
+
+/// Does parts of some work beside each other; what comes of them is in their order.
+fn beside<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    thread::scope(|scope| {
+        let running: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
+        let joined =
+            running.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.collect()
+    })
 }
 
 impl NullaryFnOnce for Scan<'_> {
@@ -114,7 +160,13 @@ pub(super) struct Products<'a> {
 impl Products<'_> {
     /// Fills `out`.
     pub(super) fn fill(self) {
-        run(self);
+        if self.slots.len() < WORTH_MULTIPLYING {
+            return run(self);
+        }
+        let Self { query, values, slots, out } = self;
+        let step = slots.len().div_ceil(PARTS);
+        let each = slots.chunks(step).zip(out.chunks_mut(step));
+        beside(each.map(|(slots, out)| Products { query, values, slots, out }).collect(), run);
     }
 }
 
@@ -139,6 +191,32 @@ impl NullaryFnOnce for Products<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Many vectors are scanned and multiplied in parts; few at once. Both must find the same.
+    #[test]
+    fn parts_find_what_one_scan_finds() {
+        let count = WORTH_SCANNING + 77;
+        let scrambled = |n: usize| (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let blocks: Vec<[u64; LANES]> = (0..count.div_ceil(LANES))
+            .map(|block| std::array::from_fn(|lane| scrambled(block * LANES + lane).rotate_left(17) ^ 0x5555))
+            .collect();
+        let docs: Vec<u32> = (0..u32::try_from(count).unwrap()).collect();
+        let question = (vec![0x0123_4567_89AB_CDEF], vec![0xFF00_FF00_0FF0_0FF0]);
+        for wanted in [1, 500, 20_000, count, count + 5] {
+            let whole = scan(&blocks, &docs, &question, None, wanted);
+            let (limit, mut found) = run(Scan { ..whole });
+            found.retain(|(far, _)| *far <= limit);
+            let expected: Vec<u32> = found.into_iter().map(|(_, place)| place).collect();
+            assert_eq!(whole.places(), expected, "{wanted}");
+        }
+        let values: Vec<i8> =
+            (0..WORTH_MULTIPLYING * 2).map(|n| (scrambled(n) >> 56).to_le_bytes()[0].cast_signed()).collect();
+        let slots: Vec<u32> = (0..u32::try_from(WORTH_MULTIPLYING).unwrap()).rev().collect();
+        let (mut parts, mut one) = (vec![0; slots.len()], vec![0; slots.len()]);
+        Products { query: &[7, -3], values: &values, slots: &slots, out: &mut parts }.fill();
+        run(Products { query: &[7, -3], values: &values, slots: &slots, out: &mut one });
+        assert_eq!(parts, one);
+    }
 
     fn scan<'a>(
         blocks: &'a [[u64; LANES]],

@@ -2,16 +2,18 @@
 
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
 use pleach::domain::branch::Overrides;
+use pleach::domain::evidence::SkipWhy;
 use pleach::domain::failure::FailureKind;
 use pleach::domain::ids::{BranchId, NodeId, RunId};
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::{Content, End, NodeHead, Part, Role};
+use pleach::domain::mode::SearchWish;
 use pleach::domain::model::Quirk;
-use pleach::domain::plan::{Choice, RowKind};
+use pleach::domain::plan::{Choice, Reason, RowKind};
 use pleach::domain::policy::Section;
 use pleach::domain::provider::ProviderErrorKind;
 use pleach::domain::run::{RunCard, RunStatus};
-use pleach::engine::api::{Act, Answer, DraftKind, Event, Item, Planned, Request};
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -641,4 +643,104 @@ fn the_budget_that_a_blocked_call_advises_is_enough() {
     });
     client.must(Request::Override { branch, overrides: cap(advised.unwrap()) });
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
+}
+
+/// A session of so many words that indexing them takes a while.
+fn long(bench: &Bench) {
+    let line = |turn: usize, role: &str, words: String| {
+        let (id, parent) = match role {
+            "user" => (format!("u{turn}"), turn.checked_sub(1).map(|before| format!("a{before}"))),
+            _ => (format!("a{turn}"), Some(format!("u{turn}"))),
+        };
+        serde_json::json!({"id": id, "parent": parent, "role": role, "content": words, "session": "long"}).to_string()
+    };
+    let mut dice = Dice::new(7);
+    let mut words = |count: usize| -> String {
+        let each: Vec<String> = (0..count).map(|_| format!("w{}", dice.below(60_000))).collect();
+        each.join(" ")
+    };
+    let turns = (0..700).flat_map(|turn| {
+        let asked = if turn == 3 { "The proxy listens on port 48213.".into() } else { words(60) };
+        [line(turn, "user", asked), line(turn, "assistant", words(700))]
+    });
+    let lines = turns.collect::<Vec<_>>().join("\n");
+    let mut client = bench.start();
+    client.must(Request::Import { reading: pleach::import::read(lines.as_bytes(), "long.jsonl").unwrap() });
+    client.stop();
+}
+
+fn searched(plan: &pleach::domain::plan::ContextPlan) -> (bool, bool) {
+    let card = plan.rows.iter().any(|row| row.section() == Some(Section::Retrieved));
+    let because = |why| plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: why });
+    assert!(!(card && because(SkipWhy::Indexing)));
+    (card, because(SkipWhy::Indexing))
+}
+
+#[test]
+fn older_messages_are_indexed_beside_the_plans() {
+    let model = Model::new([text("one"), text("two"), text("three")]);
+    let bench = Bench::new(&model);
+    long(&bench);
+    let mut client = bench.start();
+    let branch = client.open().current;
+    let draft = message("Which port does the proxy listen on?");
+    let from = client.seen.len();
+    let first = client.whole_plan(branch, &draft);
+    assert_eq!(searched(&first), (false, true), "the plan does not wait for the words of 3 MB");
+    let done = |event: &Event| matches!(event, Event::Indexing { done, total } if done == total);
+    let at = client.wait(from, done);
+    let steps = client.seen[from..].iter().filter(|event| matches!(event, Event::Indexing { .. })).count();
+    assert!(steps > 2, "in steps: {steps}");
+    let again = client.wait(at, |event| matches!(event, Event::Planned { .. }));
+    let Event::Planned { planned: Planned::Plan { plan, .. }, .. } = &client.seen[again] else { panic!() };
+    assert_eq!(searched(plan), (true, false), "and is made again with them");
+    client.stop();
+}
+
+#[test]
+fn what_was_on_the_screen_goes_though_the_index_grew() {
+    let model = Model::new([text("one")]);
+    let bench = Bench::new(&model);
+    long(&bench);
+    let mut client = bench.start();
+    let branch = client.open().current;
+    let draft = message("Which port does the proxy listen on?");
+    let from = client.seen.len();
+    let first = client.whole_plan(branch, &draft);
+    assert_eq!(searched(&first), (false, true));
+    let at = client.wait(from, |event| matches!(event, Event::Indexing { done, total } if done == total));
+    client.wait(at, |event| matches!(event, Event::Planned { .. }));
+    client.must(Request::Ask { branch, draft, plan: Some(first.id) });
+    client.closed(from, branch);
+    assert_eq!(client.runs()[0].plan, first.id);
+    assert!(!String::from_utf8(model.bodies()[0].clone()).unwrap().contains("48213"));
+    client.stop();
+}
+
+#[test]
+fn a_call_waits_for_older_messages_or_goes_without() {
+    let model = Model::new([text("one"), text("two")]);
+    let bench = Bench::new(&model);
+    long(&bench);
+    let mut client = bench.start();
+    let branch = client.open().current;
+    let draft = message("Which port does the proxy listen on?");
+    let waits = client.post(Request::Ask { branch, draft: draft.clone(), plan: None });
+    let from = client.seen.len();
+    client.wait(from, |event| matches!(event, Event::Indexing { .. }));
+    assert!(model.bodies().is_empty(), "nothing goes before it is looked up");
+    let hurried = Draft { search: SearchWish::Never, ..draft.clone() };
+    client.send(branch, &hurried).unwrap();
+    let taken_back = client.answer(waits).unwrap_err();
+    assert!(taken_back.to_string().contains("before anything was sent"), "{taken_back}");
+    client.closed(from, branch);
+    let body = |at: usize| String::from_utf8(model.bodies()[at].clone()).unwrap();
+    assert!(!body(0).contains("48213"));
+    let run = client.runs().remove(0);
+    let (_, stored) = bench.store().plan_by_prefix(&run.plan.to_string()).unwrap().remove(0);
+    assert!(stored.contains("\"not_wanted\"") && stored.contains("\"warning\":\"not_searched\""), "{stored}");
+    client.turn(branch, &draft);
+    assert!(body(1).contains("48213"), "a patient one finds it");
+    assert_eq!(model.bodies().len(), 2);
+    client.stop();
 }

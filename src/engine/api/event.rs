@@ -126,6 +126,13 @@ pub enum Event {
         /// Of how many that had none.
         total: usize,
     },
+    /// Older messages are being indexed, so that they can be looked through.
+    Indexing {
+        /// Messages that are.
+        done: usize,
+        /// Of how many on the path.
+        total: usize,
+    },
     /// A sentence for the status line.
     Notice(String),
     /// A sentence that must be seen.

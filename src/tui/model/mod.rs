@@ -51,6 +51,9 @@ impl Focus {
     pub const RING: [Self; 5] = [Self::Composer, Self::Conversation, Self::Context, Self::Branches, Self::Tools];
 }
 
+/// Milliseconds after which it is said that a call waits for its plan.
+pub const PATIENCE: u64 = 300;
+
 /// What a request that is under way was for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pending {
@@ -64,6 +67,10 @@ pub enum Pending {
         branch: BranchId,
         /// What was asked.
         draft: composer::Draft,
+        /// When, in milliseconds.
+        since: u64,
+        /// It was said that it waits.
+        told: bool,
     },
     /// A plan.
     Replan,
@@ -155,6 +162,8 @@ pub struct Model {
     pub clear_at: Option<u64>,
     /// Messages to send when the open turn of a branch has ended.
     pub waiting: HashMap<BranchId, composer::Draft>,
+    /// Older messages that are indexed, of how many, while that goes on.
+    pub indexing: Option<(usize, usize)>,
     /// The loop ends.
     pub quit: bool,
 }
@@ -176,7 +185,16 @@ impl Model {
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let ticking = self.live_here().map(|live| live.next_second(self.now));
-        [self.plan.due, self.status.until(), ticking].into_iter().flatten().min()
+        [self.plan.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
+    }
+
+    /// When it is to be said that a call waits for its plan.
+    fn wait_to_tell(&self) -> Option<u64> {
+        let due = |pending: &Pending| match pending {
+            Pending::Ask { since, told: false, .. } => Some(since + PATIENCE),
+            _ => None,
+        };
+        self.pending.values().filter_map(due).min()
     }
 
     /// Works out again what hangs on the tree, the branch or its marks.

@@ -3,6 +3,11 @@
 
 use std::collections::VecDeque;
 
+/// Topic: older messages are being indexed.
+pub const INDEXING: &str = "indexing";
+/// Topic: a message that was sent waits for its plan.
+pub const WAITING: &str = "waiting";
+
 /// How much a sentence matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weight {
@@ -23,6 +28,8 @@ pub struct Said {
     pub weight: Weight,
     /// When it goes, if by itself.
     pub until: Option<u64>,
+    /// What it goes on about: a newer one on the same takes its place.
+    pub topic: Option<&'static str>,
 }
 
 /// All sentences waiting, newest last; the last is shown.
@@ -34,7 +41,21 @@ pub struct Status {
 impl Status {
     /// Says something.
     pub fn say(&mut self, weight: Weight, text: impl Into<String>, now: u64) {
-        let text = text.into();
+        self.put(weight, text.into(), now, None);
+    }
+
+    /// Says how something goes on, in place of what was said on it.
+    pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
+        self.end(topic);
+        self.put(Weight::Notice, text.into(), now, Some(topic));
+    }
+
+    /// What was said on something is over.
+    pub fn end(&mut self, topic: &'static str) {
+        self.said.retain(|said| said.topic != Some(topic));
+    }
+
+    fn put(&mut self, weight: Weight, text: String, now: u64, topic: Option<&'static str>) {
         if text.trim().is_empty() {
             return;
         }
@@ -44,7 +65,7 @@ impl Status {
             Weight::Alarm => None,
         };
         self.said.retain(|said| said.text != text);
-        self.said.push_back(Said { text, weight, until: rest.map(|rest| now + rest) });
+        self.said.push_back(Said { text, weight, until: rest.map(|rest| now + rest), topic });
         if self.said.len() > 20 {
             self.said.pop_front();
         }

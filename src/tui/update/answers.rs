@@ -14,7 +14,7 @@ use crate::tui::model::composer::Draft;
 use crate::tui::model::layer::{Found, Layer, Reader};
 use crate::tui::model::plan::Shown;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::{WAITING, Weight};
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use std::sync::Arc;
@@ -22,7 +22,10 @@ use std::sync::Arc;
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
     match (what_for, result) {
-        (Pending::Ask { branch, draft }, result) => asked(model, branch, draft, result),
+        (Pending::Ask { branch, draft, .. }, result) => {
+            model.status.end(WAITING);
+            asked(model, branch, draft, result);
+        }
         (Pending::Bodies(_), result) => bodies(model, result),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {

@@ -5,13 +5,14 @@ use super::{branches, lists, open, send, wire};
 use crate::domain::ids::BranchId;
 use crate::domain::lane::Lane;
 use crate::domain::mark::MarkKind;
-use crate::domain::mode::Mode;
+use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::policy::Layout;
+use crate::domain::tokens::grouped;
 use crate::engine::api::{Act, Item, Request};
 use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::slash::{self, Typed};
-use crate::tui::model::status::Weight;
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::status::{INDEXING, WAITING, Weight};
+use crate::tui::model::{Action, Model, PATIENCE, Pending};
 use crate::tui::msg::Cmd;
 
 /// Asks for a new plan when typing has rested.
@@ -40,8 +41,7 @@ pub(super) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let asking = |p: &Pending| matches!(p, Pending::Ask { branch: b, draft: d } if *b == branch && *d == draft);
-    if model.pending.values().any(asking) {
+    if again(model, branch, &draft, out) {
         return;
     }
     if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.due.is_none()
@@ -51,6 +51,68 @@ pub(super) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let plan = model.plan.exactly(branch, &draft);
     ask(model, branch, draft, plan, out);
+}
+
+/// Enter on a draft that is being sent already: once it was said that it waits, it goes without what it waits for.
+fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
+    let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
+    let waits = model.pending.iter().find_map(|(ticket, pending)| match pending {
+        Pending::Ask { branch: b, draft: d, told, .. } if *b == branch && same(d) => {
+            Some((*ticket, *told && d.search != SearchWish::Never))
+        }
+        _ => None,
+    });
+    let Some((ticket, may)) = waits else { return false };
+    if may {
+        model.pending.remove(&ticket);
+        model.status.report(WAITING, "Sending without a search of older messages.", model.now);
+        ask(model, branch, Draft { search: SearchWish::Never, ..draft.clone() }, None, out);
+    }
+    true
+}
+
+/// Says, after a while, that a call waits, and what can be done.
+pub(super) fn tell_that_it_waits(model: &mut Model) {
+    let (now, mut late) = (model.now, false);
+    for pending in model.pending.values_mut() {
+        if let Pending::Ask { since, told, .. } = pending
+            && !*told
+            && *since + PATIENCE <= now
+        {
+            (*told, late) = (true, true);
+        }
+    }
+    if late {
+        say_that_it_waits(model);
+    }
+}
+
+fn say_that_it_waits(model: &mut Model) {
+    let key = |action| model.keys.key_of(action).unwrap_or_default();
+    let first = match model.indexing {
+        Some((done, total)) => {
+            let number = |n: usize| grouped(n as u64);
+            format!("older messages are indexed first, {} of {}", number(done), number(total))
+        }
+        None => "older messages are looked through first".to_owned(),
+    };
+    let (send, leave) = (key(Action::Send), key(Action::Leave));
+    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} takes it back.");
+    model.status.report(WAITING, text, model.now);
+}
+
+/// Indexing went on.
+pub(super) fn indexing(model: &mut Model, done: usize, total: usize) {
+    model.indexing = Some((done, total)).filter(|_| done < total);
+    if model.indexing.is_none() {
+        return model.status.end(INDEXING);
+    }
+    if model.pending.values().any(|pending| matches!(pending, Pending::Ask { told: true, .. })) {
+        model.status.end(INDEXING);
+        return say_that_it_waits(model);
+    }
+    let number = |n: usize| grouped(n as u64);
+    model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
 /// Hands a call in.
@@ -63,7 +125,8 @@ pub(super) fn ask(
 ) {
     model.conversation.failed.remove(&branch);
     let request = Request::Ask { branch, draft: wire(&draft), plan };
-    send(model, request, Pending::Ask { branch, draft }, out);
+    let since = model.now;
+    send(model, request, Pending::Ask { branch, draft, since, told: false }, out);
 }
 
 /// Asks for something other than a new message, at once.

@@ -61,8 +61,9 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         // Its answer says it; a screen of its own for drafts would be fed from here.
         Event::Draft { .. } => {}
         Event::Embedding { made, total } => {
-            model.status.say(Weight::Notice, format!("embedding {made} of {total}"), model.now);
+            model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
+        Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }

@@ -258,6 +258,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         model.composer.clear();
         return;
     }
+    if take_back(model, out) {
+        return;
+    }
     if model.composer.end_edit() {
         model.plan.touch(model.now);
         return;
@@ -282,6 +285,17 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         model.esc_at = Some(model.now);
     }
+}
+
+/// Takes back a call that waits for its plan. Its answer says so.
+fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
+    let asks = |pending: &Pending| matches!(pending, Pending::Ask { branch: on, .. } if *on == branch);
+    let waits = !model.live.contains_key(&branch) && model.pending.values().any(asks);
+    if waits {
+        send(model, Request::Cancel { branch }, Pending::Act, out);
+    }
+    waits
 }
 
 fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {

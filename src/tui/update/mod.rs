@@ -24,6 +24,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.status.pass(model.now);
+            ask::tell_that_it_waits(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text),

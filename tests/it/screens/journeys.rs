@@ -10,6 +10,7 @@ use pleach::domain::ids::RunId;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::Role;
 use pleach::domain::mode::Mode;
+use pleach::domain::mode::SearchWish;
 use pleach::domain::plan::{ContextPlan, Warning};
 use pleach::domain::tokens::Certainty;
 use pleach::domain::tuning::Milli;
@@ -57,6 +58,48 @@ fn enter_without_a_plan_for_this_draft_names_none() {
     assert_eq!(ask(&stage).1, None);
     stage.press("enter");
     assert_eq!(asks(&stage), 1, "the same draft is not sent twice");
+}
+
+#[test]
+fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").press("enter").wait(200).press("enter");
+    assert_eq!(asks(&stage), 1, "a quick second Enter is no decision");
+    assert!(!stage.screen(120, 30).contains("Not sent yet"));
+    stage.wait(101);
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Not sent yet") && screen.contains("Esc takes it back"), "{screen}");
+    stage.event(Event::Indexing { done: 1_200, total: 10_000 });
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Not sent yet: older messages are indexed first, 1,200 of 10,000."), "{screen}");
+    let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.press("enter");
+    assert_eq!(asks(&stage), 2);
+    assert_eq!(ask(&stage).0.search, SearchWish::Never);
+    stage.event(Event::Answer { ticket: first, result: Err(Failure::user("Stopped before anything was sent.")) });
+    stage.wait(400).press("enter");
+    assert_eq!(asks(&stage), 2, "there is nothing more to go without");
+    assert!(!stage.screen(120, 30).contains("Stopped before"));
+    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(5) });
+    assert!(stage.model.composer.is_empty());
+    assert!(!stage.screen(120, 30).contains("Not sent yet"));
+}
+
+fn taken_back(stage: &mut Stage) {
+    let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(stopped) });
+}
+
+#[test]
+fn esc_takes_back_a_call_that_waits() {
+    let mut stage = fixture::opened();
+    stage.type_text("hello").press("enter").wait(301).press("esc");
+    assert!(matches!(stage.sent.last(), Some((_, Request::Cancel { .. }))));
+    taken_back(&mut stage);
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Stopped before anything was sent") && screen.contains("hello"), "{screen}");
+    assert!(!screen.contains("Not sent yet"), "{screen}");
 }
 
 #[test]
@@ -145,6 +188,8 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
     stage.press("enter");
     assert_eq!(ask(&stage).0.kind, DraftKind::Edit(node_id(1)));
+    stage.press("esc");
+    taken_back(&mut stage);
     stage.press("esc");
     assert!(stage.model.composer.is_empty());
 }
