@@ -4,15 +4,18 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
 #[allow(dead_code, reason = "the tests use the rest of it")]
-#[path = "../tests/it/support/talk.rs"]
-mod talk;
+#[path = "../tests/it/support"]
+mod support {
+    mod look;
+    pub(crate) mod talk;
+}
 
 use pleach::context::render::{self, Outline};
 use pleach::domain::message::Role;
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tokens::Encoding;
 use std::time::{Duration, Instant};
-use talk::{Own, Quarter, Said, Talk};
+use support::talk::{self, Own, Quarter, Said, Talk};
 
 /// Turns of the conversation whose requests are compared.
 const STEPS: usize = 120;

@@ -96,7 +96,7 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
     let label = plan.certainty.label();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
     let _ = writeln!(text, "plan {} · {} · {} · {}", plan.id, plan.policy, plan.mode.title(), plan.layout.name());
-    let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.name());
+    let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.title());
     let _ = writeln!(
         text,
         "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} {label} · tools {} {label}",

@@ -9,7 +9,7 @@ use crate::domain::message::{Node, NodeHead, Part};
 use crate::domain::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::run::RunCard;
-use crate::domain::tokens::Certainty;
+use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::usage::Usage;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ pub struct PlanShape<'a> {
     mode: crate::domain::mode::Mode,
     layout: &'a str,
     model: &'a str,
-    encoding: &'a str,
+    encoding: Encoding,
     input_digest: Hash,
     request_digest: Option<Hash>,
     budget: BudgetShape,
@@ -174,7 +174,7 @@ pub fn plan(
         mode: plan.mode,
         layout: plan.layout.name(),
         model: &plan.model,
-        encoding: plan.encoding.name(),
+        encoding: plan.encoding,
         input_digest: plan.input_digest,
         request_digest,
         budget: plan.budget.into(),

@@ -79,7 +79,7 @@ fn built_in_settings_name_every_setting() {
         }
     }
     assert_eq!((config.settings.mode, config.settings.policy.as_str()), (Mode::Light, "layered"));
-    assert_eq!(config.settings.layout, Layout::Classic);
+    assert_eq!(config.settings.layout, Layout::CacheFriendly);
     assert_eq!(config.settings.tools.rounds, 8);
     assert_eq!(config.settings.state_block.over(StateBlock::Optional), StateBlock::Optional);
     let names = [

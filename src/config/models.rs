@@ -49,6 +49,14 @@ impl ModelTable {
             source: source.into(),
         }
     }
+
+    /// The `tokenizer.json` that counts a model's tokens at a profile, where one is set: the model's own, else its
+    /// profile's. A path as it was written.
+    #[must_use]
+    pub fn tokenizer<'a>(&'a self, name: &str, profile: Option<&'a Profile>) -> Option<&'a str> {
+        let own = [&self.own, &self.shipped].into_iter().find_map(|table| find(table, name)?.tokenizer.as_deref());
+        own.or_else(|| profile.map(|profile| profile.tokenizer.as_str())).map(str::trim).filter(|path| !path.is_empty())
+    }
 }
 
 /// The entry with the longest name that the model's begins with, tried on the whole name and on what follows its
@@ -114,6 +122,19 @@ mod tests {
         let info = table().info("nobody-knows", None);
         assert_eq!((info.context_window, info.source.as_str()), (ASSUMED_WINDOW, "assumed"));
         assert_eq!(info.price, None);
+    }
+
+    #[test]
+    fn a_models_own_tokenizer_stands_above_its_profiles() {
+        let entry = |path: &str| ModelEntry { tokenizer: Some(path.into()), ..ModelEntry::default() };
+        let own = [("mine", entry("/a.json")), ("mine-plain", entry(""))];
+        let table = ModelTable::new(own.map(|(name, entry)| (name.to_owned(), entry)).into());
+        let profile = Profile { tokenizer: "/p.json".into(), ..Profile::default() };
+        assert_eq!(table.tokenizer("mine-7b", Some(&profile)), Some("/a.json"));
+        assert_eq!(table.tokenizer("mine-plain", Some(&profile)), None, "empty takes it back");
+        assert_eq!(table.tokenizer("other", Some(&profile)), Some("/p.json"));
+        assert_eq!(table.tokenizer("other", Some(&Profile::default())), None);
+        assert_eq!(table.tokenizer("gpt-4o", None), None);
     }
 
     #[test]

@@ -264,6 +264,9 @@ pub struct ModelEntry {
     /// Whether that is the model's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
+    /// The model's own `tokenizer.json`, above any vocabulary; empty for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
     /// Prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,

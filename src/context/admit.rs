@@ -113,7 +113,7 @@ impl Admitted<'_> {
     /// the worst of some sizes is told.
     pub(super) fn price(&self, coming: Coming) -> Price {
         let fits = self.total.saturating_add(coming.tokens(self.window.start)) <= self.input.budget.prompt;
-        if fits && !self.window.refilled {
+        if fits && !self.window.refilled && self.stands(coming) {
             return self.price_of(coming, Some(self.window));
         }
         let whole = self.price_of(coming, None);
@@ -143,6 +143,15 @@ impl Admitted<'_> {
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
         let lands = coming.tokens(then.start) > 0;
         Price { pushes: (tokens, turns), lands }
+    }
+
+    /// Whether the call would not be blocked. Under a policy that chooses, what blocks is not what goes: the cheapest
+    /// request is looked for without the choice.
+    fn stands(&self, coming: Coming) -> bool {
+        let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
+        let turns = self.input.turns.len();
+        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(coming.inside.max(coming.outside));
+        nothing_but_cards <= room || self.least(coming, &With { costs: &self.costs, coming }) <= room
     }
 
     /// The cheapest request with something more.

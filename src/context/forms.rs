@@ -65,11 +65,7 @@ impl<'a> Marks<'a> {
 
     /// Whether a person wants a message that would not be sent by itself. A lease that has run out wants nothing.
     pub(super) fn brings(&self, key: Hash) -> bool {
-        self.message(key).is_some_and(|mark| match mark.kind {
-            MarkKind::Sticky | MarkKind::IncludeOnce => true,
-            MarkKind::Leased { turns } => turns > 0,
-            MarkKind::Exclude | MarkKind::ExcludeOnce => false,
-        })
+        self.message(key).is_some_and(|mark| mark.kind.wants())
     }
 
     /// Whether a person took out this message of a turn.

@@ -4,6 +4,7 @@
 use super::facts::Task;
 use super::mark::Atom;
 use super::plan::{Basis, Budget, Row};
+use super::tokens::Encoding;
 use super::tuning::Milli;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,13 @@ pub enum Warning {
         /// It moves one step at a time and has not arrived.
         limited: bool,
     },
+    /// The model's `tokenizer.json` cannot be used; another vocabulary stands in.
+    TokenizerUnused {
+        /// Why.
+        why: String,
+        /// What counts in its place.
+        instead: Encoding,
+    },
     /// Levels are over their mark, and nothing in them is old enough to leave.
     LevelsCannotFit {
         /// Tokens over it.
@@ -74,6 +82,9 @@ impl Warning {
         match self {
             Self::WindowAssumed { tokens } => {
                 format!("The model's context window is not known; {tokens} tokens are assumed.")
+            }
+            Self::TokenizerUnused { why, instead } => {
+                format!("Tokens are estimated with {}: {why}.", instead.title())
             }
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
             Self::MarksAsleep { count } => {

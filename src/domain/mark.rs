@@ -98,6 +98,16 @@ impl MarkKind {
         matches!(self, Self::Exclude | Self::ExcludeOnce)
     }
 
+    /// Whether it wants something that would not go by itself. A lease that has run out wants nothing.
+    #[must_use]
+    pub fn wants(self) -> bool {
+        match self {
+            Self::Sticky | Self::IncludeOnce => true,
+            Self::Leased { turns } => turns > 0,
+            Self::Exclude | Self::ExcludeOnce => false,
+        }
+    }
+
     /// Whether it is used up when a turn completes.
     #[must_use]
     pub fn once(self) -> bool {
@@ -137,6 +147,15 @@ pub struct Mark {
     /// The key of the last user message for which a lease was counted down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Hash>,
+}
+
+impl Mark {
+    /// Whether it wants one message, given by its key, that would not go by itself.
+    #[must_use]
+    pub fn brings(&self, key: Hash) -> bool {
+        let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
+        here && self.kind.wants()
+    }
 }
 
 /// The order-free digest of a branch's marks.

@@ -140,6 +140,8 @@ pub struct Profile {
     pub attempts: u32,
     /// The recording that a scripted profile replays.
     pub recording: String,
+    /// The `tokenizer.json` of its models; empty where there is none.
+    pub tokenizer: String,
 }
 
 impl Default for Profile {
@@ -161,6 +163,7 @@ impl Default for Profile {
             connect_timeout: 10,
             attempts: 4,
             recording: String::new(),
+            tokenizer: String::new(),
         }
     }
 }

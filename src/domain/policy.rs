@@ -83,9 +83,9 @@ impl Section {
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
     /// Instructions, state, pins and summaries first, then the turns.
-    #[default]
     Classic,
-    /// What rarely changes first, then the turns, then what changes with each call.
+    /// What rarely changes first, then the turns, then what changes with each call: a server's cache can reuse most of it.
+    #[default]
     CacheFriendly,
 }
 

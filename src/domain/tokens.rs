@@ -1,11 +1,12 @@
 //! Counting tokens: the port, the encodings, and how sure a number is.
 //! Not for: the tokenizers themselves (`llm::tokens`).
 
-use serde::{Deserialize, Serialize};
+use super::hash::Hash;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
-/// A tokenizer's vocabulary.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
+/// A tokenizer's vocabulary. Serialised as its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Encoding {
     /// `OpenAI` models since GPT-4o.
     O200kBase,
@@ -13,23 +14,58 @@ pub enum Encoding {
     Cl100kBase,
     /// No vocabulary known: a quarter of the characters, rounded up.
     Approximate,
+    /// A model's own `tokenizer.json`, by the hash of that file.
+    File(Hash),
 }
 
+/// What stands before the hash in the name of a file's encoding.
+const FILE: &str = "tokenizer.json:";
+const BUILT_IN: [(Encoding, &str); 3] = [
+    (Encoding::O200kBase, "o200k_base"),
+    (Encoding::Cl100kBase, "cl100k_base"),
+    (Encoding::Approximate, "approximate"),
+];
+
 impl Encoding {
-    /// Its name.
+    /// Its name; of a file with the whole hash, so that counts of two files never meet.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> Cow<'static, str> {
         match self {
-            Self::O200kBase => "o200k_base",
-            Self::Cl100kBase => "cl100k_base",
-            Self::Approximate => "approximate",
+            Self::O200kBase => BUILT_IN[0].1.into(),
+            Self::Cl100kBase => BUILT_IN[1].1.into(),
+            Self::Approximate => BUILT_IN[2].1.into(),
+            Self::File(hash) => format!("{FILE}{hash}").into(),
+        }
+    }
+
+    /// Its name as people read it: of a file with the first eight digits of its hash.
+    #[must_use]
+    pub fn title(self) -> Cow<'static, str> {
+        match self {
+            Self::File(hash) => format!("tokenizer.json {}", hash.short()).into(),
+            built_in => built_in.name(),
         }
     }
 
     /// Reads a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::O200kBase, Self::Cl100kBase, Self::Approximate].into_iter().find(|e| e.name() == name)
+        let built_in = BUILT_IN.into_iter().find(|(_, known)| *known == name).map(|(encoding, _)| encoding);
+        built_in.or_else(|| name.strip_prefix(FILE)?.parse().ok().map(Self::File))
+    }
+}
+
+impl Serialize for Encoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Encoding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || serde::de::Error::unknown_variant(&name, &["o200k_base", "cl100k_base", "approximate"]);
+        Self::from_name(&name).ok_or_else(unknown)
     }
 }
 
@@ -75,6 +111,11 @@ pub fn grouped(n: u64) -> String {
 pub trait CountTokens: Send + Sync {
     /// Tokens of `text` in `encoding`.
     fn count(&self, encoding: Encoding, text: &str) -> u32;
+
+    /// Loads what an encoding needs. Where that cannot be had: the encoding that stands in for it, and why.
+    fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
+        (encoding, None)
+    }
 }
 
 /// A quarter of the characters, rounded up for each run between safe cuts: the labelled fallback where no vocabulary is
@@ -111,6 +152,20 @@ pub fn safe_cut(left: &str, right: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn names_are_read_back() {
+        let file = Encoding::File(Hash::of(b"a tokenizer"));
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase, Encoding::Approximate, file] {
+            assert_eq!(Encoding::from_name(&encoding.name()), Some(encoding));
+            let text = serde_json::to_string(&encoding).unwrap();
+            assert_eq!(serde_json::from_str::<Encoding>(&text).unwrap(), encoding);
+        }
+        assert_ne!(file.name(), Encoding::File(Hash::of(b"another")).name());
+        let error = serde_json::from_str::<Encoding>("\"p50k\"").unwrap_err().to_string();
+        assert!(error.contains("p50k") && error.contains("o200k_base"), "{error}");
+        assert_eq!(Encoding::from_name("tokenizer.json:12"), None);
+    }
 
     proptest! {
         #[test]

@@ -204,7 +204,13 @@ impl<'a> Work<'a> {
             open.messages.push(message);
             self.bag.contents.insert(*key, content);
         }
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && message.bar.is_none());
+        let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.brings(key));
+        let goes = |message: &MessageInput| match message.bar {
+            None => true,
+            Some(Bar::Hidden | Bar::Foreign) => brought(message.key),
+            Some(Bar::Empty | Bar::Removed) => false,
+        };
+        let asks = open.messages.iter().rfind(|message| message.role == Role::User && goes(message));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
         let content = match self.bag.contents.get(&key) {

@@ -446,7 +446,7 @@ fn usage(live: &Live) -> Option<UsageReport> {
         plan: plan.id,
         provider: live.card.profile.clone(),
         model: live.card.model.clone(),
-        encoding: plan.encoding.name().to_owned(),
+        encoding: plan.encoding.name().into_owned(),
         est_prompt: plan.est_total,
         est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
         usage: outcome.usage,

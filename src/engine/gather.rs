@@ -16,7 +16,7 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::NodeId;
 use crate::domain::input::{Bar, MessageInput, PartInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
-use crate::domain::plan::Form;
+use crate::domain::plan::{Form, Warning};
 use crate::domain::tokens::{CountTokens, Encoding};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -105,8 +105,18 @@ impl Gatherer {
         self.facts.forget();
     }
 
-    /// Gathers.
+    /// Gathers. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
     pub(super) fn gather(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
+        let (instead, why) = self.counter.settle(snapshot.rules.model.encoding);
+        let Some(why) = why else { return self.gather_counted(snapshot) };
+        let mut settled = snapshot.clone();
+        settled.rules.model.encoding = instead;
+        let mut found = self.gather_counted(&settled)?;
+        found.input.warnings.push(Warning::TokenizerUnused { why, instead });
+        Ok(found)
+    }
+
+    fn gather_counted(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
         let joins = snapshot.rules.profile.dialect.strict_alternation;
         let heads: Vec<&NodeHead> =
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();

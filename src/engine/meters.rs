@@ -55,7 +55,7 @@ pub(super) fn learned(store: &Store) -> Vec<Learned> {
 impl Core {
     /// What is known of how a plan's model counts.
     pub(super) fn calibration(&mut self, plan: &ContextPlan) -> Option<Calibration> {
-        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().to_owned());
+        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
         self.meters.of(&self.store, &key)
     }
 

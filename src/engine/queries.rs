@@ -23,6 +23,7 @@ use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
+use crate::domain::tokens::{CountTokens, Encoding};
 use crate::store::Store;
 use crate::store::types::StoreError;
 use std::fmt::Write as _;
@@ -210,7 +211,7 @@ impl Core {
     pub(super) fn models(&self, ticket: super::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
         let profiles = self.asked_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
-        let lookup = self.setup.models.clone();
+        let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
         let work = move || {
             let asked: Vec<_> = profiles
                 .into_iter()
@@ -230,9 +231,11 @@ impl Core {
             let mut learned = Vec::new();
             for (name, thread) in asked {
                 let Ok((profile, found)) = thread.join() else { continue };
-                let found = found.map(|models| {
-                    models.into_iter().map(|model| merged(model, &profile, &lookup)).collect::<Vec<ModelInfo>>()
-                });
+                let whole = |model| {
+                    let model = merged(model, &profile, &lookup);
+                    ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
+                };
+                let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
                 if let Ok(models) = &found {
                     learned.extend(models.iter().filter(|m| m.source == "server").map(|m| (name.clone(), m.clone())));
                 }
@@ -269,7 +272,12 @@ impl Core {
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
+        let (lookup, counter, model) =
+            (self.setup.models.clone(), self.setup.counter.clone(), self.setup.model.clone());
         let work = move || {
+            let named = profiles.iter().find(|profile| profile.name == chosen);
+            let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
+            let counted = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
             let embedder = std::thread::spawn(move || super::embedder::finding(embedder.as_ref()));
             let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
             let threads: Vec<_> = profiles
@@ -282,6 +290,7 @@ impl Core {
             let (mut findings, meters) = checked.join().unwrap_or_default();
             findings.push(workspace);
             findings.extend(embedder.join());
+            findings.extend(counted);
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
@@ -337,6 +346,20 @@ fn meter_findings(store: &Store) -> Vec<Finding> {
         todo: String::new(),
     };
     super::meters::learned(store).into_iter().map(finding).collect()
+}
+
+/// Whether the model's own tokenizer counts, where one is set.
+fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Finding> {
+    let Encoding::File(_) = model.encoding else { return None };
+    let (encoding, why) = counter.settle(model.encoding);
+    let by = format!("tokens of {} are counted by {}", model.name, encoding.title());
+    let todo = if why.is_some() { "Check `tokenizer` in the settings." } else { "" };
+    Some(Finding {
+        subject: "tokenizer".into(),
+        ok: Some(why.is_none()),
+        text: why.map_or_else(|| by.clone(), |why| format!("{why}; {by}")),
+        todo: todo.into(),
+    })
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {

@@ -144,15 +144,17 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     };
     let profile = profile(setup, learned, &pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone()))?;
     let model = model_name(setup, branch, &profile);
-    let known = learned.models.get(&(profile.name.clone(), model.clone())).cloned();
-    let model = known.unwrap_or_else(|| (setup.models)(&model, &profile));
+    let set = (setup.models)(&model, &profile);
+    // How tokens are counted is what the settings say now, not what they said when the server told its window.
+    let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
+    let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
     let mut policy = setup.policies.get(&policy_name).cloned().ok_or_else(|| unknown("policy", &policy_name, setup))?;
     if let Some(wish) = setup.state_block {
         policy.state_block = wish;
     }
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
-    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| "classic".into());
+    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| Layout::default().name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
         Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
             .todo("Use classic or cache_friendly.")

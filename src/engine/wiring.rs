@@ -1,8 +1,9 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{Prompts, Servers, Setup};
+use super::setup::{ModelLookup, Prompts, Servers, Setup};
 use crate::config::load::{Config, Environment};
+use crate::config::paths::expand;
 use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
 use crate::domain::branch::Overrides;
@@ -58,14 +59,12 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })
         .map_err(|error| unopened(error, &config.paths.store))?;
     let counter = Arc::new(Tokenizers::new());
-    let warm = counter.clone();
-    let _ =
-        std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(move || warm.preload(Encoding::O200kBase));
+    let models = models(config, &counter);
+    warm(config, &counter, models.clone());
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
     let start = config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone());
     let settings = &config.settings;
-    let table = config.models.clone();
     Ok(Setup {
         store: opened.store,
         notices,
@@ -88,7 +87,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),
-        models: Arc::new(move |name, profile| table.info(name, Some(profile))),
+        models,
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
         counter,
         embedder: super::embedder::of(config)?,
@@ -97,6 +96,32 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         temporary: None,
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
     })
+}
+
+/// What is known of models, and by which file their tokens are counted where one is set.
+fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
+    let (table, env, counter) = (config.models.clone(), config.env.clone(), counter.clone());
+    Arc::new(move |name, profile| {
+        let info = table.info(name, Some(profile));
+        let Some(path) = table.tokenizer(name, Some(profile)) else { return info };
+        let encoding = counter.file(&expand(path, &env), info.encoding);
+        ModelInfo { encoding, exact_encoding: true, ..info }
+    })
+}
+
+/// Loads in the background what the first plan will be counted with.
+fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
+    let counter = counter.clone();
+    let profile = config.start_profile().cloned();
+    let model = config.settings.model.clone();
+    let work = move || {
+        if let Some(profile) = profile {
+            let model = if model.is_empty() { profile.model.as_str() } else { model.as_str() };
+            counter.preload(models(model, &profile).encoding);
+        }
+        counter.preload(Encoding::O200kBase);
+    };
+    let _ = std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(work);
 }
 
 /// Why the store did not open; of a damaged one also what there is to start from.

@@ -3,8 +3,10 @@
 //! the pieces of `pieces`, whose borders are exact for the built-in vocabularies only, and what a server's template adds
 //! is not in it.
 
-use crate::domain::hash::Hash;
-use std::path::Path;
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::tokens::{CountTokens as _, Encoding};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Why a `tokenizer.json` cannot be used.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
@@ -55,10 +57,95 @@ impl TokenizerFile {
     }
 }
 
+/// Files by path, each read at most once in a run of the program: its bytes for their hash as soon as it is named, the
+/// tokenizer in it when the first text is counted.
+#[derive(Default)]
+pub(super) struct Files(Mutex<Vec<Arc<Named>>>);
+
+/// A file that was named.
+struct Named {
+    path: PathBuf,
+    id: Hash,
+    /// What counts where the file cannot.
+    instead: Encoding,
+    opened: OnceLock<Result<TokenizerFile, TokenizerFileError>>,
+}
+
+impl Files {
+    /// The encoding of the file at `path`, of which nothing is read but its hash. A file that cannot be read gets one
+    /// too, which `settle` then refuses.
+    pub(super) fn encoding(&self, path: &Path, instead: Encoding) -> Encoding {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(named) = known.iter().find(|named| named.path == path) {
+            return Encoding::File(named.id);
+        }
+        let opened = OnceLock::new();
+        let id = digest(path).unwrap_or_else(|error| {
+            let _ = opened.set(Err(error));
+            Fields::new("no tokenizer").text(&path.display().to_string()).finish()
+        });
+        let instead = if matches!(instead, Encoding::File(_)) { Encoding::O200kBase } else { instead };
+        known.push(Arc::new(Named { path: path.to_owned(), id, instead, opened }));
+        Encoding::File(id)
+    }
+
+    /// What counts for the file of this id: itself, or what stands in for it and why. Loads it; up to a second.
+    pub(super) fn settle(&self, id: Hash) -> (Encoding, Option<String>) {
+        let Some(named) = self.named(id) else {
+            return (Encoding::O200kBase, Some("the tokenizer.json that is named is not set".into()));
+        };
+        match named.open() {
+            Ok(_) => (Encoding::File(id), None),
+            Err(error) => (named.instead, Some(error.to_string())),
+        }
+    }
+
+    /// Tokens of a text by the file of this id; none where it cannot count.
+    pub(super) fn count(&self, id: Hash, text: &str) -> Option<u32> {
+        let named = self.named(id)?;
+        let file = named.open().as_ref().ok()?;
+        Some(file.count(Encoding::File(id), text))
+    }
+
+    /// Whether the file of this id was loaded, well or not.
+    pub(super) fn opened(&self, id: Hash) -> bool {
+        self.named(id).is_none_or(|named| named.opened.get().is_some())
+    }
+
+    fn named(&self, id: Hash) -> Option<Arc<Named>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|named| named.id == id).cloned()
+    }
+}
+
+impl Named {
+    fn open(&self) -> &Result<TokenizerFile, TokenizerFileError> {
+        self.opened.get_or_init(|| {
+            let file = TokenizerFile::open(&self.path)?;
+            let why = || "it changed while the program was running; start it again".to_owned();
+            let path = || self.path.display().to_string();
+            if file.id() == self.id { Ok(file) } else { Err(TokenizerFileError::Unusable { path: path(), why: why() }) }
+        })
+    }
+}
+
+#[cfg(feature = "hf-tokenizers")]
+fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+    let unusable = |error: std::io::Error| TokenizerFileError::Unusable {
+        path: path.display().to_string(),
+        why: error.to_string(),
+    };
+    std::fs::read(path).map(|bytes| Hash::of(&bytes)).map_err(unusable)
+}
+
+#[cfg(not(feature = "hf-tokenizers"))]
+fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+    TokenizerFile::open(path).map(|file| file.id())
+}
+
 #[cfg(feature = "hf-tokenizers")]
 mod inner {
     use super::TokenizerFile;
-    use crate::domain::tokens::{CountTokens, Encoding, approximate};
+    use crate::domain::tokens::{CountTokens, Encoding, approximate, opens_safely};
     use crate::llm::pieces::pieces;
     use crate::llm::tokens::{Cache, Key};
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -103,9 +190,26 @@ mod inner {
     }
 
     impl CountTokens for TokenizerFile {
+        /// Line by line, since a plan's rows are counted alone and joined where [`safe_cut`] allows it: many tokenizers
+        /// put something before whatever they are given, so that only lines counted alone add up.
+        ///
+        /// [`safe_cut`]: crate::domain::tokens::safe_cut
         fn count(&self, _: Encoding, text: &str) -> u32 {
-            pieces(text).fold(0_u32, |sum, piece| sum.saturating_add(self.inner.piece(piece)))
+            let pieces = pieces(text).flat_map(lines);
+            pieces.fold(0_u32, |sum, piece| sum.saturating_add(self.inner.piece(piece)))
         }
+    }
+
+    /// Cuts after every line end at which texts may be joined.
+    fn lines(text: &str) -> impl Iterator<Item = &str> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let cut = |(at, _): (usize, &str)| rest[at + 1..].starts_with(opens_safely).then_some(at + 1);
+            let end = rest.match_indices('\n').find_map(cut).unwrap_or(rest.len());
+            let (line, tail) = rest.split_at(end);
+            rest = tail;
+            (!line.is_empty()).then_some(line)
+        })
     }
 }
 
@@ -124,6 +228,18 @@ mod tests {
     fn without_the_feature_it_says_which() {
         let Err(error) = TokenizerFile::open(Path::new("a/tokenizer.json")) else { panic!("opened") };
         assert!(error.to_string().contains("hf-tokenizers") && error.to_string().contains("a/tokenizer.json"));
+    }
+
+    #[test]
+    fn without_the_feature_the_vocabulary_stays() {
+        let files = Files::default();
+        let Encoding::File(id) = files.encoding(Path::new("a/tokenizer.json"), Encoding::Cl100kBase) else {
+            panic!("no file")
+        };
+        let (stays, why) = files.settle(id);
+        assert_eq!(stays, Encoding::Cl100kBase);
+        assert!(why.unwrap().contains("hf-tokenizers"));
+        assert_eq!(files.count(id, "hello"), None);
     }
 }
 
@@ -182,6 +298,75 @@ mod tests {
             assert!(error.to_string().contains("tokenizer.json"), "{error}");
         }
         assert!(TokenizerFile::open(&folder.path().join("none.json")).is_err());
+    }
+
+    #[test]
+    fn files_are_kept_apart_and_a_bad_one_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let (good, other) = (write("a.json", SMALL), write("b.json", &SMALL.replace("\"world\"", "\"earth\"")));
+        let (bad, none) = (write("c.json", "{}"), folder.path().join("none.json"));
+        let tokenizers = crate::llm::tokens::Tokenizers::new();
+        let named = [&good, &other, &bad, &none].map(|path| tokenizers.file(path, Encoding::Approximate));
+        let distinct: std::collections::BTreeSet<Encoding> = named.into_iter().collect();
+        assert_eq!(distinct.len(), 4);
+        assert_eq!(tokenizers.file(&good, Encoding::O200kBase), named[0], "the same file is the same encoding");
+        let count = |encoding| tokenizers.count(encoding, "hello world");
+        assert_eq!((count(named[0]), count(named[1])), (2, 2), "one is unknown there, and still a token");
+        assert_eq!(tokenizers.settle(named[0]), (named[0], None));
+        for (encoding, path) in [(named[2], &bad), (named[3], &none)] {
+            let (instead, why) = tokenizers.settle(encoding);
+            assert_eq!(instead, Encoding::Approximate);
+            assert!(why.unwrap().contains(&path.display().to_string()));
+            assert_eq!(count(encoding), tokenizers.count(Encoding::Approximate, "hello world"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_used_is_not_mixed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, SMALL).unwrap();
+        let tokenizers = crate::llm::tokens::Tokenizers::new();
+        let encoding = tokenizers.file(&path, Encoding::Cl100kBase);
+        std::fs::write(&path, SMALL.replace("\"world\"", "\"earth\"")).unwrap();
+        let (instead, why) = tokenizers.settle(encoding);
+        assert_eq!(instead, Encoding::Cl100kBase);
+        assert!(why.unwrap().contains("changed"));
+    }
+
+    /// A tokenizer that puts a mark before whatever it is given and makes one of it and the first letter, like many made
+    /// by sentencepiece.
+    const MARKED: &str = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+        "normalizer": null, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
+            "split": false}, "post_processor": null, "decoder": null,
+        "model": {"type": "BPE", "dropout": null, "unk_token": "?", "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+            "vocab": {"?": 0, "▁": 1, "a": 2, "b": 3, "\n": 4, "/": 5, "▁a": 6, "ab": 7, "\na": 8},
+            "merges": ["▁ a", "a b", "\n a"]}}"#;
+
+    #[test]
+    fn counts_add_up_where_texts_are_joined() {
+        use crate::domain::tokens::safe_cut;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, MARKED).unwrap();
+        let file = TokenizerFile::open(&path).unwrap();
+        let parts = ["a", "b", " ", "\n", "/", "ab", "\n\n", "a\n", " a"];
+        let mut joined = 0;
+        for left in parts.iter().flat_map(|one| parts.iter().map(move |two| format!("{one}{two}\n"))) {
+            for right in parts.iter().flat_map(|one| parts.iter().map(move |two| format!("{one}{two}"))) {
+                if safe_cut(&left, &right) {
+                    joined += 1;
+                    assert_eq!(count(&file, &left) + count(&file, &right), count(&file, &format!("{left}{right}")));
+                }
+            }
+        }
+        assert!(joined > 1_000, "{joined}");
     }
 
     #[test]

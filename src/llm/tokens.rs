@@ -2,9 +2,11 @@
 //! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
 
 use super::pieces::pieces;
+use super::tokenizer_file::Files;
 use crate::domain::tokens::{CountTokens, Encoding, approximate};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tiktoken_rs::CoreBPE;
@@ -19,6 +21,7 @@ static CL100K_READY: AtomicBool = AtomicBool::new(false);
 #[derive(Default)]
 pub struct Tokenizers {
     cache: Mutex<Cache>,
+    files: Files,
 }
 
 impl Tokenizers {
@@ -30,6 +33,7 @@ impl Tokenizers {
 
     /// Loads a vocabulary now. Meant for a background thread at start.
     pub fn preload(&self, encoding: Encoding) {
+        let (encoding, _) = self.settle(encoding);
         let _ = vocabulary(encoding);
     }
 
@@ -40,7 +44,15 @@ impl Tokenizers {
             Encoding::O200kBase => O200K_READY.load(Ordering::Acquire),
             Encoding::Cl100kBase => CL100K_READY.load(Ordering::Acquire),
             Encoding::Approximate => true,
+            Encoding::File(id) => self.files.opened(id),
         }
+    }
+
+    /// The encoding of a model's own `tokenizer.json`; `instead` counts where that cannot be used (see
+    /// [`CountTokens::settle`]). Reads the file for its hash, once.
+    #[must_use]
+    pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
+        self.files.encoding(path, instead)
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
@@ -60,9 +72,19 @@ impl Tokenizers {
 
 impl CountTokens for Tokenizers {
     fn count(&self, encoding: Encoding, text: &str) -> u32 {
+        if let Encoding::File(id) = encoding {
+            return self.files.count(id, text).unwrap_or_else(|| self.count(self.files.settle(id).0, text));
+        }
         match vocabulary(encoding) {
             Some(bpe) => pieces(text).fold(0_u32, |sum, piece| sum.saturating_add(self.piece(encoding, bpe, piece))),
             None => approximate(text),
+        }
+    }
+
+    fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
+        match encoding {
+            Encoding::File(id) => self.files.settle(id),
+            built_in => (built_in, None),
         }
     }
 }
@@ -72,7 +94,7 @@ fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
     let (load, ready): (fn() -> &'static CoreBPE, _) = match encoding {
         Encoding::O200kBase => (tiktoken_rs::o200k_base_singleton, &O200K_READY),
         Encoding::Cl100kBase => (tiktoken_rs::cl100k_base_singleton, &CL100K_READY),
-        Encoding::Approximate => return None,
+        Encoding::Approximate | Encoding::File(_) => return None,
     };
     let bpe = catch_unwind(load).ok()?;
     ready.store(true, Ordering::Release);

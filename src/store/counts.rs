@@ -16,8 +16,9 @@ impl Store {
             let view = conn.unchecked_transaction()?;
             let mut query = view.prepare_cached("SELECT tokens FROM token_count WHERE key = ?1 AND encoding = ?2")?;
             let mut found = HashMap::with_capacity(keys.len());
+            let encoding = encoding.name();
             for key in keys {
-                if let Some(tokens) = query.query_row((key, encoding.name()), |row| row.get(0)).optional()? {
+                if let Some(tokens) = query.query_row((key, &encoding), |row| row.get(0)).optional()? {
                     found.insert(*key, tokens);
                 }
             }

@@ -2,11 +2,11 @@
 //! rendered, and the request is read back.
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
-use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
+use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
 use pleach::context::{audit, plan, render};
 use pleach::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
 use pleach::domain::hash::Hash;
-use pleach::domain::input::{Bar, PlanInput};
+use pleach::domain::input::{Bar, Block, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::message::Role;
 use pleach::domain::mode::Mode;
@@ -14,11 +14,13 @@ use pleach::domain::model::Dialect;
 use pleach::domain::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tokens::{CountTokens, Encoding};
-use pleach::domain::tuning::{Adaptive, Choose, Lanes, Levels};
+use pleach::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 use pleach::llm::tokens::Tokenizers;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::HashSet;
+use std::path::Path;
+use std::sync::LazyLock;
 
 fn bar() -> impl Strategy<Value = Option<Bar>> {
     prop_oneof![12 => Just(None), 1 => Just(Some(Bar::Hidden)), 1 => Just(Some(Bar::Removed))]
@@ -70,7 +72,7 @@ fn answer() -> impl Strategy<Value = Said> {
 fn turn() -> impl Strategy<Value = Vec<Said>> {
     (words(), bar(), prop::collection::vec(episode(), 0..3), prop::option::of(answer()), 0_u8..12).prop_map(
         |(asked, bar, episodes, answer, system)| {
-            let mut said = vec![Said { bar, ..Said::new(Role::User, asked) }];
+            let mut said = vec![Said { bar, image: system == 1, ..Said::new(Role::User, asked) }];
             if system == 0 {
                 said.push(Said::new(Role::System, "foreign orders"));
             }
@@ -107,6 +109,7 @@ fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
         1 => (0..turns.max(1), 1_usize..3).prop_map(|(turn, at)| On::Episode(turn, at)),
         1 => (0_usize..5).prop_map(On::Open),
         1 => "[a-z]{3,8} note".prop_map(On::Note),
+        1 => (0..MEMORIES).prop_map(|n| On::Memory(memory(n))),
     ];
     prop::collection::vec((on, kind()), 0..6).prop_map(|marks| {
         let mut kept: Vec<(On, MarkKind)> = Vec::new();
@@ -120,10 +123,35 @@ fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
     })
 }
 
+/// Memories that a conversation may know.
+const MEMORIES: usize = 4;
+
+fn memory(number: usize) -> String {
+    format!("m{number}z is what was remembered")
+}
+
+/// Messages and memories that fit, and messages that the model named.
+fn looked(turns: usize) -> impl Strategy<Value = Looked> {
+    let messages = |most| {
+        prop::collection::vec((0..turns.max(1), 0_usize..4), 0..most).prop_map(|mut all: Vec<(usize, usize)>| {
+            let mut seen = HashSet::new();
+            all.retain(|one| seen.insert(*one));
+            all
+        })
+    };
+    let memories = prop::sample::subsequence((0..MEMORIES).map(memory).collect::<Vec<_>>(), 0..MEMORIES);
+    (messages(9), memories, messages(3)).prop_map(|(fits, memories, suggested)| Looked {
+        fits,
+        memories,
+        suggested,
+        settled: None,
+    })
+}
+
 fn place(on: &On) -> Option<(usize, usize)> {
     match on {
         On::Message(turn, at) | On::Episode(turn, at) => Some((*turn, *at)),
-        On::Turn(_) | On::Open(_) | On::Note(_) => None,
+        On::Turn(_) | On::Open(_) | On::Note(_) | On::Memory(_) => None,
     }
 }
 
@@ -132,12 +160,12 @@ fn own() -> impl Strategy<Value = Vec<Own>> {
         (any::<bool>(), words())
             .prop_map(move |(has, text)| (has && !text.trim().is_empty()).then_some(Own { section, text }))
     };
-    (some(Section::Personality), some(Section::State), some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8)
-        .prop_map(|(a, b, c, d, none)| {
-            let system = Own { section: Section::System, text: "Be exact.".into() };
-            let first = (none > 0).then_some(system);
-            [first, a, b, c, d].into_iter().flatten().collect()
-        })
+    let ours = (some(Section::Personality), some(Section::Guidelines), some(Section::State));
+    (ours, some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8).prop_map(|((a, b, c), d, e, none)| {
+        let system = Own { section: Section::System, text: "Be exact.".into() };
+        let first = (none > 0).then_some(system);
+        [first, a, b, c, d, e].into_iter().flatten().collect()
+    })
 }
 
 fn dialect() -> impl Strategy<Value = Dialect> {
@@ -151,18 +179,32 @@ fn dialect() -> impl Strategy<Value = Dialect> {
     )
 }
 
+/// The policies that are built in.
+static PRESETS: LazyLock<Vec<PolicySpec>> = LazyLock::new(|| {
+    let all = pleach::config::policies::load(Path::new("no policies of one's own")).expect("they are sound");
+    assert_eq!(all.len(), 5);
+    all.into_values().collect()
+});
+
 fn policy() -> impl Strategy<Value = PolicySpec> {
+    prop_oneof![2 => made_policy(), 1 => prop::sample::select(PRESETS.clone())]
+}
+
+fn made_policy() -> impl Strategy<Value = PolicySpec> {
     let chosen =
         prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
     let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
-    (numbers, chosen, 500_u32..3_000, 1_u32..12, any::<bool>()).prop_map(
-        |((anchored, shorten, refill_percent, cap), choose, size, messages, eager)| PolicySpec {
+    let switches = (any::<bool>(), prop::bool::weighted(0.8), any::<bool>());
+    (numbers, chosen, 500_u32..3_000, 1_u32..12, switches).prop_map(
+        |((anchored, shorten, refill_percent, cap), choose, size, messages, (eager, retrieval, literal))| PolicySpec {
             name: if anchored { "layered" } else { "window" }.into(),
             anchored,
             shorten_tools: shorten && (anchored || choose != Choose::Recent),
             refill_percent,
             leased_cap_tokens: cap,
+            retrieval,
             choose,
+            relevance: Relevance { time_constant: literal, ..Relevance::default() },
             lanes: Lanes { messages, ..Lanes::default() },
             adaptive: Adaptive { base: size, messages: messages * 3, ..Adaptive::default() },
             levels: Levels {
@@ -179,16 +221,22 @@ fn policy() -> impl Strategy<Value = PolicySpec> {
 }
 
 fn facts() -> impl Strategy<Value = TurnFacts> {
-    let flags = prop::sample::subsequence(vec![Flag::Error, Flag::Code, Flag::Question, Flag::Long], 0..4);
-    let known = (prop::sample::select(vec!["", "a"]), 0_u64..2_000, flags, -300_i32..1_000, 0_u8..101);
-    (known, 0_u32..4, 0_u32..4).prop_map(|((lane, age, flags, similarity, priority), later, more)| TurnFacts {
-        lane: lane.into(),
-        age,
-        task: Task::Debugging,
-        messages: vec![MessageFacts { role: Role::User, age, flags }],
-        mentions: (later, later + more),
-        similarity: Some(similarity),
-        priority,
+    let all = vec![Flag::Error, Flag::Code, Flag::Question, Flag::Solution, Flag::Long, Flag::Technical];
+    let flags = prop::sample::subsequence(all, 0..6);
+    let age = prop_oneof![3 => 0_u64..2_000, 1 => 2_000_u64..900_000];
+    let known = (prop::sample::select(vec!["", "a"]), age, flags, -300_i32..1_000, 0_u8..101);
+    let tasks = vec![Task::General, Task::Coding, Task::Debugging, Task::Research, Task::ComplexAnalysis];
+    let task = prop::sample::select(tasks);
+    (known, task, 0_u32..4, 0_u32..4).prop_map(|((lane, age, flags, similarity, priority), task, later, more)| {
+        TurnFacts {
+            lane: lane.into(),
+            age,
+            task,
+            messages: vec![MessageFacts { role: Role::User, age, flags }],
+            mentions: (later, later + more),
+            similarity: Some(similarity),
+            priority,
+        }
     })
 }
 
@@ -220,7 +268,7 @@ fn exists(talk: &Talk, on: &On) -> bool {
             talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
         }
         On::Open(at) => *at < talk.open.len(),
-        On::Note(_) => true,
+        On::Note(_) | On::Memory(_) => true,
     }
 }
 
@@ -237,7 +285,7 @@ fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
 fn talk() -> impl Strategy<Value = Talk> {
     let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
-        (Just(turns), open(), own(), marks(count))
+        (Just(turns), open(), own(), marks(count), looked(count))
     });
     let more = (
         any::<bool>(),
@@ -248,7 +296,7 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::option::weighted(0.4, (1_usize..12, words())),
     );
     (said, settings(), more).prop_map(
-        |((turns, open, own, marks), settings, (preamble, sleepers, gap, anchor, known, summary))| {
+        |((turns, open, own, marks, looked), settings, (preamble, sleepers, gap, anchor, known, summary))| {
             let (policy, window_turns, mode, layout, budget, dialect, tools) = settings;
             let (preamble, gap) = (preamble && !turns.is_empty(), gap.filter(|(before, _)| *before <= turns.len()));
             let mut talk = Talk {
@@ -276,6 +324,12 @@ fn talk() -> impl Strategy<Value = Talk> {
                 }
             }
             tag(&mut talk);
+            let there = |(turn, at): &(usize, usize)| talk.turns.get(*turn).is_some_and(|said| *at < said.len());
+            talk.looked = Looked {
+                fits: looked.fits.into_iter().filter(there).collect(),
+                suggested: looked.suggested.into_iter().filter(there).collect(),
+                ..looked
+            };
             talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
             talk.summary =
                 summary.map(|(count, text)| (unmarked(&talk, count), text)).filter(|(_, text)| !text.trim().is_empty());
@@ -310,6 +364,8 @@ fn word(turn: usize, message: usize) -> String {
     format!("q{turn}z{message}z")
 }
 
+static VOCABULARY: LazyLock<Tokenizers> = LazyLock::new(Tokenizers::new);
+
 struct Solved {
     input: PlanInput,
     plan: ContextPlan,
@@ -339,10 +395,7 @@ fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Opt
 }
 
 fn brings(input: &PlanInput, key: Hash) -> bool {
-    let here =
-        |target: Atom| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
-    let wants = |kind: MarkKind| !kind.excludes() && kind != MarkKind::Leased { turns: 0 };
-    input.marks.iter().any(|mark| here(mark.target) && wants(mark.kind))
+    input.marks.iter().any(|mark| mark.brings(key))
 }
 
 /// Turns that a range row holds, by index.
@@ -371,7 +424,8 @@ fn accounted(solved: &Solved) {
             assert!(own + ranges <= usize::from(brought), "turn {index} has nothing to send");
         }
         for message in &turn.messages {
-            let alone = plan.rows.iter().filter(|row| row.atom == Atom::Message { node: message.key }).count();
+            let of_it = plan.rows.iter().filter(|row| row.atom == Atom::Message { node: message.key });
+            let alone = of_it.filter(|row| row.kind == RowKind::Message && row.reason != Reason::PinSuggested).count();
             let inside = plan.included().flat_map(|row| &row.items).filter(|item| item.key == message.key).count();
             let wanted = usize::from(matches!(message.bar, Some(Bar::Hidden | Bar::Foreign | Bar::Removed)));
             if message.bar.is_some() {
@@ -380,6 +434,16 @@ fn accounted(solved: &Solved) {
                 assert!(alone == 0 && inside <= 1);
             }
         }
+    }
+    for message in solved.input.turns.iter().flat_map(|turn| &turn.messages) {
+        for part in &message.parts {
+            let rows = plan.rows.iter().filter(|row| row.atom == Atom::Section { text: part.atom });
+            assert!(rows.clone().count() <= 1 && rows.clone().all(|row| row.reason == Reason::ModelCannot));
+        }
+    }
+    for near in &input.near {
+        let same = |row: &&Row| (row.atom, row.kind, &row.reason) == (near.atom, near.kind, &near.reason);
+        assert_eq!(plan.rows.iter().filter(same).filter(|row| !row.included()).count(), 1, "{near:?}");
     }
     for block in &input.blocks {
         assert_eq!(plan.rows.iter().filter(|row| row.text == Some(block.text)).count(), 1, "{block:?}");
@@ -393,6 +457,24 @@ fn accounted(solved: &Solved) {
     let piled: usize = ranges.clone().map(|row| held_in(input, row).len()).sum();
     assert_eq!(ranges.map(|row| row.turns).sum::<u32>(), missing + u32::try_from(piled).unwrap());
     assert_eq!(plan.rows.iter().filter(|row| row.reason == Reason::Open).count(), 1);
+}
+
+/// What was looked up is said once: a card's turn is neither in the window nor a card itself. And what nearly went, or was
+/// suggested, changes no byte.
+fn said_once(solved: &Solved) {
+    let Solved { input, plan, .. } = solved;
+    for card in plan.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })) {
+        let Atom::Message { node } = card.atom else { panic!("{card:?}") };
+        let turn = input.turns.iter().find(|turn| turn.messages.iter().any(|message| message.key == node)).unwrap();
+        let row = plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
+        assert!(row.is_none_or(|row| !row.included()), "twice: {row:#?}");
+    }
+    if !input.near.is_empty() {
+        let bare =
+            pleach::context::plan(&PlanInput { near: Vec::new(), ..input.clone() }).expect("near misses block nothing");
+        let sent = |plan: &ContextPlan| plan.included().cloned().collect::<Vec<_>>();
+        assert_eq!(sent(&bare), sent(plan));
+    }
 }
 
 /// P4: every call has its results right behind it, every result its call; and roles alternate where they must.
@@ -505,6 +587,7 @@ fn check(talk: &Talk) {
             whole(&solved);
             kept(talk, &solved);
             summed(talk, &solved);
+            said_once(&solved);
             let awake = solve(&Talk { sleepers: Vec::new(), ..talk.clone() }).unwrap();
             assert_eq!(awake.bytes, solved.bytes, "a sleeping mark changes nothing");
         }
@@ -536,7 +619,12 @@ proptest! {
 
     #[test]
     fn the_meter_is_exact_with_a_real_vocabulary(talk in talk()) {
-        let _ = solve_with(&talk, Encoding::O200kBase, &Tokenizers::new());
+        let _ = solve_with(&talk, Encoding::O200kBase, &*VOCABULARY);
+    }
+
+    #[test]
+    fn a_plan_follows_from_its_input_alone(talk in talk()) {
+        survives_writing(&talk);
     }
 }
 
@@ -547,6 +635,7 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
     let settled = Talk { summary: None, ..talk.clone() };
     let talk = if talk.mode == Mode::Off || talk.budget < 3_000 { &settled } else { talk };
     let Some(before) = solve(talk) else { return };
+    let talk = &settled_look(talk, &before);
     let able: Vec<(usize, &Row)> = before
         .plan
         .excluded()
@@ -560,6 +649,9 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
     let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("a turn always has a remedy") };
     let mut after = talk.clone();
     after.marks.retain(|(on, _)| *on != On::Turn(*index));
+    if let Some(settled) = &mut after.looked.settled {
+        settled.cards.retain(|(turn, _)| turn != index);
+    }
     match remedy.action.as_str() {
         "include-once" => after.marks.push((On::Turn(*index), MarkKind::IncludeOnce)),
         "pin" => after.marks.push((On::Turn(*index), MarkKind::Sticky)),
@@ -579,6 +671,102 @@ fn remedy(talk: &Talk, pick: prop::sample::Index) {
     let left = window(&before).difference(&window(&then)).filter(|atom| **atom != row.atom).count();
     if !impossible {
         assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
+    }
+}
+
+/// The same conversation with what was found for it, so that nothing is looked for anew.
+fn settled_look(talk: &Talk, solved: &Solved) -> Talk {
+    let went = |atom: Atom, kind: RowKind| {
+        let of_it = |block: &Block| (block.kind, block.section, block.atom) == (kind, Section::Retrieved, Some(atom));
+        solved.input.blocks.iter().any(of_it)
+    };
+    let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
+    let Looked { fits, memories, .. } = &talk.looked;
+    let settled = Settled {
+        reserve: solved.input.reserve,
+        cards: fits.iter().copied().filter(|fit| went(message(fit), RowKind::Card)).collect(),
+        memories: memories.iter().filter(|text| went(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
+    };
+    Talk { looked: Looked { settled: Some(settled), ..talk.looked.clone() }, ..talk.clone() }
+}
+
+/// A plan's input comes back from a file as it was, and is solved to the same plan.
+fn survives_writing(talk: &Talk) {
+    let (input, _) = talk::gather(talk, Encoding::Approximate, &Quarter);
+    let mut written = serde_json::to_value(&input).unwrap();
+    // A policy's name is its file's.
+    written["policy"].as_object_mut().unwrap().remove("name");
+    let read: PlanInput = serde_json::from_str(&written.to_string()).unwrap();
+    let policy = PolicySpec { name: input.policy.name.clone(), ..read.policy };
+    let read = PlanInput { policy, ..read };
+    assert_eq!(read, input);
+    assert_eq!(plan(&read), plan(&input));
+}
+
+/// The laws are held against everything that they speak of: the conversations above reach it, and not by a rare chance.
+#[test]
+fn everything_is_switched_on() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = talk();
+    let mut seen: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
+    for _ in 0..600 {
+        let talk = strategy.new_tree(&mut runner).unwrap().current();
+        let Some(solved) = solve(&talk) else { continue };
+        let mut marks = vec![format!("policy {}", talk.policy.name), format!("layout {}", talk.layout.name())];
+        marks.extend([format!("mode {}", talk.mode.title()), format!("choose {:?}", talk.policy.choose)]);
+        let kept = u32::from(solved.input.reserve > 0);
+        marks.push(if kept > 0 { "room kept free".into() } else { "no room kept free".into() });
+        let rows = solved.plan.rows.iter();
+        marks.extend(rows.map(|row| {
+            let stands = if row.included() { "in" } else { "out" };
+            format!("{stands}: {:?} {}", row.kind, row.reason.name())
+        }));
+        marks.sort();
+        marks.dedup();
+        marks.into_iter().for_each(|mark| *seen.entry(mark).or_default() += 1);
+    }
+    for wanted in [
+        "in: Card retrieved",
+        "in: Search searched",
+        "in: Memory memory",
+        "in: Memory sticky",
+        "in: Memory leased",
+        "out: Memory user_excluded",
+        "out: Memory budget",
+        "out: Card budget",
+        "out: Message pin_suggested",
+        "out: Search mode_off",
+        "out: Part model_cannot",
+        "in: Summary summary",
+        "out: Turn superseded",
+        "out: Turn other_lane",
+        "out: Turn soft_target",
+        "out: Turn level_full",
+        "out: Turn off_path",
+        "in: Card sticky",
+        "in: Card leased",
+        "in: Turn relevant",
+        "in: Turn working_level",
+        "in: Note sticky",
+        "in: Quote replied",
+        "policy adaptive",
+        "policy lanes",
+        "policy levels",
+        "policy layered",
+        "policy window",
+        "choose Lane",
+        "choose Levels",
+        "choose Relevance",
+        "layout classic",
+        "layout cache_friendly",
+        "mode Off",
+        "mode Light",
+        "mode Heavy",
+        "room kept free",
+        "no room kept free",
+    ] {
+        assert!(seen.get(wanted).is_some_and(|count| *count >= 3), "{wanted}: {seen:#?}");
     }
 }
 

@@ -21,4 +21,5 @@ mod retrieval;
 mod scenarios;
 mod screens;
 mod support;
+mod tokenizer;
 mod wire;

@@ -187,7 +187,7 @@ impl Story {
             policy: self.spec(),
             window_turns: self.window,
             mode: self.mode.as_deref().map_or(Mode::Light, |name| Mode::from_name(name).unwrap()),
-            layout: self.layout.as_deref().map_or(Layout::Classic, |name| Layout::from_name(name).unwrap()),
+            layout: self.layout.as_deref().map_or_else(Layout::default, |name| Layout::from_name(name).unwrap()),
             budget: self.budget,
             tools: self.tools,
             turns,

@@ -7,6 +7,7 @@ use crate::domain::hash::Hash;
 use crate::domain::mark::MarkKind;
 use crate::domain::meter::PromptCost;
 use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
+use crate::domain::tokens::Encoding;
 use crate::tui::model::Action;
 use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
 use crate::tui::model::plan::Solved;
@@ -125,12 +126,15 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 context::meter(look, plan, Rect { width: row.width - wide, ..row }, buf);
                 paint::right(look.theme, &sum, row, buf);
             }
-            let facts = [
+            let mut facts = vec![
                 format!("policy {} v{}", plan.policy, plan.policy_version),
                 format!("mode {}", plan.mode.title()),
                 format!("layout {}", plan.layout.name()),
                 format!("{} / {}", plan.profile, plan.model),
             ];
+            if let Encoding::File(_) = plan.encoding {
+                facts.push(format!("counted by {}", plan.encoding.title()));
+            }
             if let Some(row) = rows.next() {
                 paint::line(look.theme, &Line::of(Ink::Text, &facts.join(&dot)), row, buf);
             }

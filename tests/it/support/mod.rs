@@ -8,6 +8,7 @@ pub(crate) mod embeddings;
 pub(crate) mod foreign;
 #[cfg(unix)]
 pub(crate) mod lexer;
+mod look;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod server;

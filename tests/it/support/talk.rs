@@ -1,11 +1,14 @@
 //! Conversations for planner tests: what was said, as plain data, and a small gatherer of its own that makes a plan's
 //! input from it, with texts projected and counted as they will be sent. Knows nothing of the engine's gatherer.
 
+use super::look;
 use pleach::context::project::{self, Standing};
 use pleach::context::render::{Texts, tools_json};
 use pleach::domain::facts::TurnFacts;
 use pleach::domain::hash::{Fields, Hash};
-use pleach::domain::input::{Bar, Block, Covered, Gap, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use pleach::domain::input::{
+    Bar, Block, Covered, Gap, MessageInput, PartInput, PlanInput, RequestShape, Sleeper, TurnInput,
+};
 use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
 use pleach::domain::message::{Content, Part, Role};
 use pleach::domain::mode::Mode;
@@ -37,11 +40,13 @@ pub(crate) struct Said {
     /// For a result: the call that it answers.
     pub(crate) reply: Option<String>,
     pub(crate) bar: Option<Bar>,
+    /// It holds an image.
+    pub(crate) image: bool,
 }
 
 impl Said {
     pub(crate) fn new(role: Role, text: impl Into<String>) -> Self {
-        Self { role, text: text.into(), calls: Vec::new(), reply: None, bar: None }
+        Self { role, text: text.into(), calls: Vec::new(), reply: None, bar: None, image: false }
     }
 
     pub(crate) fn calling(text: impl Into<String>, calls: &[&str]) -> Self {
@@ -59,6 +64,9 @@ impl Said {
         } else if !self.text.is_empty() {
             parts.push(Part::Text { text: self.text.clone() });
         }
+        if self.image {
+            parts.push(Part::Opaque { mime: "image/png".into(), bytes: 7, raw: Hash::of(b"an image") });
+        }
         parts.extend(self.calls.iter().map(|id| Part::Call { id: id.clone(), name: "look".into(), args: "{}".into() }));
         Content { parts, extra: None }
     }
@@ -72,6 +80,7 @@ pub(crate) enum On {
     Episode(usize, usize),
     Open(usize),
     Note(String),
+    Memory(String),
 }
 
 /// A text of our own.
@@ -79,6 +88,30 @@ pub(crate) enum On {
 pub(crate) struct Own {
     pub(crate) section: Section,
     pub(crate) text: String,
+}
+
+/// What a look through older messages and memories brings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looked {
+    /// Messages that fit what is asked, best first: turn and place in it. Cards go for those that are not in the window.
+    pub(crate) fits: Vec<(usize, usize)>,
+    /// Memories that fit, best first.
+    pub(crate) memories: Vec<String>,
+    /// Messages that the model named to be pinned.
+    pub(crate) suggested: Vec<(usize, usize)>,
+    /// What came of an earlier look, in place of a new one.
+    pub(crate) settled: Option<Settled>,
+}
+
+/// What came of a look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settled {
+    /// Tokens kept free.
+    pub(crate) reserve: u32,
+    /// Messages that go as cards.
+    pub(crate) cards: Vec<(usize, usize)>,
+    /// Memories that go.
+    pub(crate) memories: Vec<String>,
 }
 
 /// A conversation and the settings under which its next call is planned.
@@ -110,6 +143,7 @@ pub(crate) struct Talk {
     pub(crate) facts: Vec<TurnFacts>,
     /// The lane of the open turn.
     pub(crate) lane: String,
+    pub(crate) looked: Looked,
 }
 
 impl Default for Talk {
@@ -134,14 +168,20 @@ impl Default for Talk {
             born: 0,
             facts: Vec::new(),
             lane: String::new(),
+            looked: Looked::default(),
         }
     }
+}
+
+/// How marks name a memory.
+pub(crate) fn memory_atom(text: &str) -> Atom {
+    Atom::Section { text: Fields::new("memory").text(text).finish() }
 }
 
 /// Texts by hash and key.
 #[derive(Default)]
 pub(crate) struct Bag {
-    blocks: HashMap<Hash, Arc<str>>,
+    pub(super) blocks: HashMap<Hash, Arc<str>>,
     contents: HashMap<Hash, Arc<Content>>,
 }
 
@@ -161,6 +201,10 @@ pub(crate) struct Gatherer<'a> {
     counter: &'a dyn CountTokens,
     encoding: Encoding,
     bag: Bag,
+}
+
+fn image(key: Hash) -> PartInput {
+    PartInput { atom: Fields::new("part").hash(key).finish(), title: "image/png, 7 bytes".into() }
 }
 
 const OPEN: usize = usize::MAX;
@@ -206,6 +250,7 @@ impl Talk {
             }
             On::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
             On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
+            On::Memory(text) => (memory_atom(text), None),
         };
         Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None }
     }
@@ -251,7 +296,7 @@ impl Gatherer<'_> {
             tokens: turns * 100,
             from: u32::try_from(*before).unwrap() + 1,
         });
-        let input = PlanInput {
+        let mut input = PlanInput {
             near: Vec::new(),
             reserve: 0,
             retrieval_set_ids: Vec::new(),
@@ -277,6 +322,7 @@ impl Gatherer<'_> {
             anchor: talk.anchor.clone(),
             warnings: Vec::new(),
         };
+        self.bag = look::add(talk, self.encoding, self.counter, self.bag, &mut input);
         (input, self.bag)
     }
 
@@ -336,7 +382,7 @@ impl Gatherer<'_> {
         let card = talk.marks.iter().any(|(on, kind)| match on {
             On::Turn(marked) => *marked == turn,
             On::Message(marked, _) | On::Episode(marked, _) => *marked == turn && !kind.excludes(),
-            On::Open(_) | On::Note(_) => false,
+            On::Open(_) | On::Note(_) | On::Memory(_) => false,
         });
         TurnInput {
             atom: talk.atom(place),
@@ -408,15 +454,20 @@ impl Gatherer<'_> {
                 (None, Role::System) => Some(Bar::Foreign),
                 (bar, _) => bar,
             },
-            parts: Vec::new(),
+            parts: said.image.then(|| image(key)).into_iter().collect(),
         };
         self.bag.contents.insert(key, Arc::new(content));
         message
     }
 
     fn labelled(&self, open: &TurnInput) -> u32 {
-        let asks = |message: &&MessageInput| message.role == Role::User && message.bar.is_none();
-        let Some(asks) = open.messages.iter().rfind(asks) else {
+        let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).brings(key));
+        let able = |message: &&MessageInput| match message.bar {
+            None => true,
+            Some(Bar::Hidden | Bar::Foreign) => brought(message.key),
+            Some(Bar::Empty | Bar::Removed) => false,
+        };
+        let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;
         };
         let standing = Standing { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
@@ -444,22 +495,21 @@ impl Gatherer<'_> {
             blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
-            let On::Note(note) = on else { continue };
-            let atom = Some(Atom::Section { text: Hash::of(note.as_bytes()) });
-            let card = project::fenced("Note kept for some turns", note);
-            let (section, row, reason, text) = match kind {
-                MarkKind::Sticky => (
-                    Section::StickyPins,
-                    RowKind::Note,
-                    Reason::Sticky,
-                    project::block("Note pinned by the user", note),
-                ),
-                MarkKind::Leased { turns } if *turns > 0 => {
-                    (Section::LeasedPins, RowKind::Card, Reason::Leased { left: *turns }, card)
-                }
-                MarkKind::IncludeOnce => (Section::LeasedPins, RowKind::Card, Reason::IncludedOnce, card),
+            let (section, reason) = match kind {
+                MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
+                MarkKind::Leased { turns } if *turns > 0 => (Section::LeasedPins, Reason::Leased { left: *turns }),
+                MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
+            let (row, text) = match on {
+                On::Note(note) if section == Section::StickyPins => {
+                    (RowKind::Note, project::block("Note pinned by the user", note))
+                }
+                On::Note(note) => (RowKind::Card, project::fenced("Note kept for some turns", note)),
+                On::Memory(memory) => (RowKind::Memory, project::fenced("Remembered", memory)),
+                On::Turn(_) | On::Message(..) | On::Episode(..) | On::Open(_) => continue,
+            };
+            let atom = Some(talk.mark(&(on.clone(), *kind)).target);
             blocks.push(self.block(section, row, reason, text, atom));
         }
         blocks

@@ -1,0 +1,143 @@
+//! A store with many messages of made-up words, their frequencies as Zipf's law has them, written in large batches.
+
+use pleach::domain::branch::{Branch, Overrides};
+use pleach::domain::ids::{BranchId, NodeId, SessionId};
+use pleach::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use pleach::store::types::Write;
+use pleach::store::{OpenOptions, Store};
+use std::path::Path;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// The session whose path is all of its messages, and the small one beside it.
+pub(crate) const LONG: &str = "long";
+/// See [`LONG`].
+pub(crate) const SHORT: &str = "short";
+/// Messages of a transaction.
+const BATCH: usize = 10_000;
+const WORDS: f64 = 60_000.0;
+const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
+
+/// A repeatable stream of numbers (splitmix64).
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.roll() % end as u64) as usize
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A word by its rank: the r-th is r times rarer than the first.
+    fn word(&mut self) -> String {
+        let mut rank = WORDS.powf(self.unit()) as usize;
+        let mut word = String::from("q");
+        while rank > 0 {
+            word.push(char::from(b"bcdfgklmnprtvz"[rank % 14]));
+            word.push(char::from(b"aou"[rank / 14 % 3]));
+            rank /= 42;
+        }
+        word
+    }
+
+    fn stop(&mut self) -> String {
+        STOPS[self.below(STOPS.len())].to_owned()
+    }
+}
+
+/// A question of six words, with as many stop words among them where wanted.
+pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
+    let mut words = Vec::new();
+    for _ in 0..6 {
+        if stops {
+            words.push(dice.stop());
+        }
+        words.push(dice.word());
+    }
+    words.join(" ")
+}
+
+fn text(dice: &mut Dice) -> String {
+    let count = 12 + dice.below(50);
+    let word = |dice: &mut Dice| if dice.below(2) == 0 { dice.stop() } else { dice.word() };
+    (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
+}
+
+fn node(parent: Option<&NodeHead>, number: usize, text: &str) -> Node {
+    let content = Content::text(text);
+    let hash = content.hash();
+    let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
+    let head = NodeHead {
+        id: NodeId(Uuid::now_v7()),
+        key: node_key(parent.map(|parent| parent.key), role, Some(hash), 0, None),
+        parent: parent.map(|parent| parent.id),
+        ord: 0,
+        role,
+        end: End::Complete,
+        at: 1_700_000_000_000 + i64::try_from(number).unwrap() * 40_000,
+        bytes: content.bytes(),
+        calls: 0,
+        hidden: false,
+        imported: false,
+        content: Some(hash),
+        preview: NodeHead::preview_of(text),
+        model: None,
+        name: None,
+        lane: String::new(),
+        external_id: None,
+    };
+    Node { head, content }
+}
+
+fn session(store: &Store, title: &str, count: usize, dice: &mut Dice) {
+    let id = SessionId(Uuid::now_v7());
+    store.write(vec![Write::PutSession { id, title: title.into(), at: 10 }]).unwrap();
+    let mut last: Option<NodeHead> = None;
+    for from in (0..count).step_by(BATCH) {
+        let mut nodes = Vec::with_capacity(BATCH);
+        for number in from..(from + BATCH).min(count) {
+            let node = node(last.as_ref(), number, &text(dice));
+            last = Some(node.head.clone());
+            nodes.push(node);
+        }
+        store.write(vec![Write::PutNodes { session: id, nodes }]).unwrap();
+    }
+    let branch = Branch {
+        id: BranchId(Uuid::now_v7()),
+        session: id,
+        name: "main".into(),
+        head: last.map(|head| head.id),
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: 5,
+        seq: 0,
+        overrides: Overrides::default(),
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        reply: None,
+        capsules: Vec::new(),
+    };
+    store.write(vec![Write::PutBranch(Box::new(branch))]).unwrap();
+}
+
+/// Makes a store with a session of `count` messages and one of `beside`.
+pub(crate) fn store(path: &Path, count: usize, beside: usize) {
+    let since = Instant::now();
+    let store = Store::open(&OpenOptions { path: path.to_owned(), read_only: false }).unwrap().store;
+    let mut dice = Dice(1);
+    session(&store, LONG, count, &mut dice);
+    session(&store, SHORT, beside, &mut dice);
+    store.close();
+    println!("{count} messages written in {:.1} s", since.elapsed().as_secs_f64());
+}
