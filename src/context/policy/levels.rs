@@ -41,6 +41,49 @@ pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
 }
 
+/// A closed turn that no summary stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unsummed {
+    /// Its tokens, whole.
+    pub tokens: u32,
+    /// Seconds since it was said, by the conversation's own time.
+    pub age: u64,
+}
+
+/// A summary that is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Due {
+    /// Tokens that all levels hold together.
+    pub used: u64,
+    /// It covers the turns before this index; this one is the first that stays as it is.
+    pub upto: usize,
+}
+
+/// Whether the oldest turns of the working level are to be summed up, and which (S004-11, 12, 20, 58). `turns` are oldest
+/// first, `fixed` is what stands beside them. Above the trigger turns are taken, oldest first, until no more than
+/// `refill_percent` of the total (or the trigger, where that is less) would be used, so that one summary does not call for
+/// the next; none that is younger than its level's age, and never the newest. Which low scores leave first (S004-13) is
+/// decided in the plan: a summary covers turns in a row.
+#[must_use]
+pub fn due(turns: &[Unsummed], fixed: u32, total: u32, refill_percent: u32, spec: &Levels) -> Option<Due> {
+    let used = turns.iter().fold(u64::from(fixed), |sum, turn| sum + u64::from(turn.tokens));
+    if !triggered(used, total.into(), spec.trigger_percent) {
+        return None;
+    }
+    let goal = refill_percent.min(spec.trigger_percent);
+    let least = least_age(Stage::Summarise, spec);
+    let mut left = used;
+    let mut upto = 0;
+    for turn in &turns[..turns.len().saturating_sub(1)] {
+        if turn.age < least || !triggered(left, total.into(), goal) {
+            break;
+        }
+        left -= u64::from(turn.tokens);
+        upto += 1;
+    }
+    (upto > 0).then_some(Due { used, upto })
+}
+
 /// The budgets of levels 1 to 3 for a total that may be smaller than the policy's: each its share.
 #[must_use]
 pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {

@@ -134,6 +134,12 @@ pub enum Condense {
         /// Of which kind.
         kind: CapsuleKind,
     },
+    /// Takes a capsule that is in use, or a level below one, out of use: the one before it goes again, or the turns
+    /// themselves (undoable).
+    TakeBack {
+        /// Which.
+        capsule: Hash,
+    },
     /// The branch's capsules, newest first.
     List,
     /// Figures about the session's memory, with the next call's context.
