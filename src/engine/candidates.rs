@@ -3,7 +3,6 @@
 
 use super::core::Core;
 use super::gather::bar;
-use super::session::Session;
 use crate::domain::branch::Branch;
 use crate::domain::capsule::{Capsule, CapsuleKind};
 use crate::domain::condense::{SourceTurn, Stays};

@@ -197,6 +197,7 @@ impl Core {
             }
             Condense::Accept { draft } => self.accept(branch, draft),
             Condense::Reject => self.reject(branch),
+            Condense::Stop => self.stop_making(branch),
             Condense::UndoLevel { kind } => self.undo_level(branch, kind),
             Condense::TakeBack { capsule } => self.take_back(branch, capsule),
             Condense::List => self.list_capsules(branch),
@@ -316,6 +317,17 @@ impl Core {
             self.put_down(&branch, &lane, tip);
         }
         Ok(Answer::Done("The draft is thrown away; nothing was changed.".into()))
+    }
+
+    /// A person stops a draft that is being made.
+    fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being made."))?;
+        making.cancel.store(true, Ordering::Relaxed);
+        if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
+            self.put_down(&branch, &making.reach.0, making.reach.1);
+        }
+        self.say(Event::Draft { branch: id, draft: self.shown_draft(id) });
+        Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
     /// Forgets a draft, and stops one that is being made; says whether there was any.
