@@ -126,7 +126,8 @@ impl UsageReport {
     /// The account of a call that ended, from its card, its plan and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
-        let off = |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
+        let off =
+            |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
         Self {
             run: card.id,
             plan: plan.id,

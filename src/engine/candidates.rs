@@ -7,8 +7,8 @@ use crate::domain::branch::Branch;
 use crate::domain::capsule::{Capsule, CapsuleKind};
 use crate::domain::condense::{SourceTurn, Stays};
 use crate::domain::failure::Failure;
-use crate::domain::mark::{Atom, Mark};
 use crate::domain::hash::Hash;
+use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::NodeHead;
 use crate::domain::tree::{self, Slot};
 
@@ -17,7 +17,6 @@ pub(super) struct Ready {
     pub(super) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(super) lane: String,
 }
-
 
 impl Core {
     /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.

@@ -71,9 +71,7 @@ impl Core {
         let branch = self.branch(id)?;
         let chains = branch.capsules.iter().map(|top| self.levels(&branch, *top));
         let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == capsule));
-        let unused = || {
-            Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.")
-        };
+        let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let chain = chain.ok_or_else(unused)?;
         let place = chain.iter().position(|level| level.id == capsule).unwrap_or(0);
         let below = chain.get(place + 1).cloned();

@@ -339,7 +339,9 @@ impl Look {
                 Cause::Tokens(n) => {
                     format!("{} tok est had no summary, more than {}", grouped(n.into()), grouped(spec.tokens.into()))
                 }
-                Cause::Hours(n) => format!("the last summary is {n} hours old, more than {}", spec.hours),
+                Cause::Hours(n) => {
+                    format!("{} hours have passed without a summary, more than {}", grouped(n), spec.hours)
+                }
             };
             (due.upto, cause)
         }))

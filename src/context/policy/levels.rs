@@ -361,6 +361,54 @@ mod tests {
         assert!(triggered(u64::from(u32::MAX), 1, 100));
     }
 
+    fn unsummed(tokens: u32, age: u64) -> Unsummed {
+        Unsummed { tokens, age }
+    }
+
+    #[test]
+    fn the_oldest_turns_are_summed_up_when_levels_are_full() {
+        let turns = [unsummed(2_000, 900), unsummed(2_000, 600), unsummed(2_000, 300), unsummed(2_000, 0)];
+        assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
+        assert_eq!(due(&turns, 4_801, 16_000, 70, &spec()), Some(Due { used: 12_801, upto: 1 }), "10,801 are left");
+        assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
+        assert_eq!(due(&turns, 9_000, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "the newest stays");
+        let young = turns.map(|turn| Unsummed { age: 299, ..turn });
+        assert_eq!(due(&young, 9_000, 16_000, 70, &spec()), None, "too young, however full");
+        assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
+        assert_eq!(due(&turns, 4_801, 16_000, 95, &spec()).map(|due| due.upto), Some(1), "at least below the trigger");
+    }
+
+    proptest! {
+        /// A summary is due exactly above the trigger, takes no turn more than it must and none that is too young, and is
+        /// not due again once it stands for those turns.
+        #[test]
+        fn what_is_due_is_no_more_than_needed(
+            sizes in prop::collection::vec((0_u32..3_000, 0_u64..900), 0..40),
+            fixed in 0_u32..9_000,
+            refill in 10_u32..=100,
+        ) {
+            let mut turns: Vec<Unsummed> = sizes.into_iter().map(|(tokens, age)| unsummed(tokens, age)).collect();
+            turns.sort_by_key(|turn| std::cmp::Reverse(turn.age));
+            let used = |turns: &[Unsummed]| u64::from(fixed) + turns.iter().map(|t| u64::from(t.tokens)).sum::<u64>();
+            let goal = refill.min(80);
+            match due(&turns, fixed, 16_000, refill, &spec()) {
+                None => {
+                    let first = turns.first().is_some_and(|turn| turn.age >= 300) && turns.len() > 1;
+                    prop_assert!(!triggered(used(&turns), 16_000, 80) || !first);
+                }
+                Some(found) => {
+                    prop_assert_eq!(found.used, used(&turns));
+                    prop_assert!(triggered(found.used, 16_000, 80) && found.upto < turns.len());
+                    prop_assert!(turns[..found.upto].iter().all(|turn| turn.age >= 300));
+                    prop_assert!(triggered(used(&turns[found.upto - 1..]), 16_000, goal), "no turn more than needed");
+                    let rest = &turns[found.upto..];
+                    let again = due(rest, fixed, 16_000, refill, &spec());
+                    prop_assert!(again.is_none(), "what is left is below the goal, too young or the newest");
+                }
+            }
+        }
+    }
+
     #[test]
     fn small_totals_share_the_levels() {
         assert_eq!(budgets(16_000, &spec()), [2_000, 4_000, 8_000]);

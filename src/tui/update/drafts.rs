@@ -58,7 +58,8 @@ pub(super) fn compress(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
             ("session", _) => kind = CapsuleKind::Session,
             (_, Ok(turn)) => up_to = Some(turn),
             (_, Err(_)) => {
-                let text = "/compress wants the last turn to sum up, as in /compress 12; model has it written by the model.";
+                let text =
+                    "/compress wants the last turn to sum up, as in /compress 12; model has it written by the model.";
                 return model.status.say(Weight::Trouble, text, model.now);
             }
         }
@@ -178,7 +179,7 @@ fn announce(model: &mut Model, draft: &CapsuleDraft) {
     let (from, to) = draft.capsule.turns;
     let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
     let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
-    let text = format!("A summary of turns {from}–{to} is drafted{why}; nothing goes by it yet. {key} opens it.");
+    let text = format!("{key} opens the draft of a summary of turns {from}–{to}; nothing goes by it yet{why}.");
     model.status.say(Weight::Notice, text.clone(), model.now);
     model.drafts.said = Some(text);
 }

@@ -32,9 +32,7 @@ fn takes_text(model: &Model) -> bool {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
         Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(
-            Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::Help { .. },
-        ) => false,
+        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::Help { .. }) => false,
     }
 }
 

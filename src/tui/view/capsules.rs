@@ -44,7 +44,8 @@ pub(super) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer)
     }
     if shelf.cards.is_empty() {
         let key = look.key(Action::Draft);
-        let none = format!("No turns go as a summary here. {key} has one drafted; nothing goes by it before you accept it.");
+        let none =
+            format!("No turns go as a summary here. {key} has one drafted; nothing goes by it before you accept it.");
         let words = if shelf.loading { "They are being read.".to_owned() } else { none };
         let rows = Flow::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);

@@ -60,11 +60,14 @@ pub(super) fn draw(look: &Look<'_>, desk: &Desk, cache: &mut Cache, area: Rect, 
     let facts = facts(look, desk, draft, usize::from(inside.width));
     let areas = areas(desk, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
     paint::lines(look.theme, &facts, areas.head, buf);
+    let alone = areas.draft.is_empty() || areas.sources.is_empty();
+    let other = |name: &'static str| if alone { name } else { "" };
     if !areas.draft.is_empty() {
-        landed.seen.0 = text_of(look, desk, draft, cache, areas.draft, buf);
+        landed.seen.0 = text_of(look, desk, draft, cache, (areas.draft, other("   Sources")), buf);
     }
     if !areas.sources.is_empty() {
-        (landed.seen.1, landed.source_scroll) = sources(look, desk, draft, cache, areas.sources, buf);
+        let room = (areas.sources, other("   Draft"));
+        (landed.seen.1, landed.source_scroll) = sources(look, desk, draft, cache, room, buf);
         if areas.sources.x > inside.x {
             paint::beside(look.theme, areas.sources, buf);
         }
@@ -129,6 +132,7 @@ fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
             (Action::RejectDraft, "reject"),
             (Action::EditDraft, "edit"),
             (Action::KeepItem, keep),
+            (Action::Open, "source"),
             (Action::KeepAll, "keep what fits"),
             (Action::NextPane, "next part"),
             (Action::Redraft, other),
@@ -249,23 +253,18 @@ fn heading(look: &Look<'_>, words: &str, other: &str, focus: bool, area: Rect, b
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
-/// Where only one text is shown, the name of the other.
-fn other(area: Rect, name: &'static str) -> &'static str {
-    if area.x > 1 || area.width < BESIDE / 3 { "" } else { name }
-}
-
 /// The draft's text. Gives how many rows it has.
 fn text_of(
     look: &Look<'_>,
     desk: &Desk,
     draft: &CapsuleDraft,
     cache: &mut Cache,
-    area: Rect,
+    (area, other): (Rect, &str),
     buf: &mut Buffer,
 ) -> usize {
     let capsule = &draft.capsule;
     let words = format!("Draft {} tok est", text::number(u64::from(capsule.tokens)));
-    let room = heading(look, &words, other(area, "Sources"), desk.part == Part::Draft, area, buf);
+    let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
     let body = capsule.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache
@@ -288,12 +287,12 @@ fn sources(
     desk: &Desk,
     draft: &CapsuleDraft,
     cache: &mut Cache,
-    area: Rect,
+    (area, other): (Rect, &str),
     buf: &mut Buffer,
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
     let words = format!("Sources {turns}, {} tok est", text::number(u64::from(draft.capsule.original_tokens)));
-    let room = heading(look, &words, other(area, "Draft"), desk.part == Part::Sources, area, buf);
+    let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = Of::Text(draft.capsule.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
@@ -370,7 +369,8 @@ fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &m
     let room = heading(look, &words, &more, desk.part == Part::Items, area, buf);
     let page = usize::from(room.height);
     let from = desk.cursor.saturating_sub(page / 2).min(desk.items().saturating_sub(page));
-    for (at, row) in (from..desk.items()).zip(room.rows()) {
+    let beside = Rect { width: room.width.saturating_sub(u16::from(desk.items() > page)), ..room };
+    for (at, row) in (from..desk.items()).zip(beside.rows()) {
         match desk.item(at) {
             Some(Item::Kept(place)) => {
                 let kept = &draft.capsule.kept[place];
