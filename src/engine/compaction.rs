@@ -142,11 +142,19 @@ impl Core {
         capsule.into_iter().chain(down).max()
     }
 
-    /// Remembers that turns up to `tip` are not to be summed up by themselves. What was read of them is not kept.
+    /// Remembers that turns up to `tip` are not to be summed up by themselves, unless more were put down before. What was
+    /// read of them is not kept.
     pub(super) fn put_down(&self, branch: &Branch, lane: &str, tip: Hash) {
-        let head = self.session_of(branch.id).ok().and_then(|s| s.head(branch).map(|slot| s.tree.head(slot).at));
-        let value = serde_json::to_string(&(tip, head.unwrap_or_default())).ok();
-        if !self.store.read_only() {
+        let Ok(session) = self.session_of(branch.id) else { return };
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let place = |tip: Hash| {
+            let slot = session.tree.by_key(tip)?;
+            path.get(session.tree.depth(slot) as usize).filter(|at| **at == slot).map(|_| session.tree.depth(slot))
+        };
+        let before = self.was_put_down(session, branch, lane).and_then(|(tip, _)| place(tip));
+        let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
+        let value = serde_json::to_string(&(tip, at)).ok();
+        if !self.store.read_only() && before <= place(tip) {
             self.store.post(vec![Write::Setting { key: put_down_key(branch.id, lane), value }]);
         }
     }

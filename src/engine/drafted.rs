@@ -71,7 +71,8 @@ impl Drafted {
             ));
         }
         if self.draft.masked > 0 {
-            warnings.push(format!("{} secrets were masked in the sources first.", self.draft.masked));
+            let secrets = if self.draft.masked == 1 { "secret was" } else { "secrets were" };
+            warnings.push(format!("{} {secrets} masked in the sources first.", self.draft.masked));
         }
         warnings
     }

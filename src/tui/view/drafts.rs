@@ -242,7 +242,7 @@ fn staying(draft: &CapsuleDraft) -> Option<String> {
         format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("As they are stay turns {}.", told.join(", ")))
+    (!told.is_empty()).then(|| format!("Turns {} stay as they are.", told.join(", ")))
 }
 
 /// A part's heading; the one with the focus stands out. Gives the room below.
@@ -365,7 +365,7 @@ fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &m
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
-    let more = if desk.items() > 0 { format!("  {key} keeps one word for word") } else { String::new() };
+    let more = if desk.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
     let room = heading(look, &words, &more, desk.part == Part::Items, area, buf);
     let page = usize::from(room.height);
     let from = desk.cursor.saturating_sub(page / 2).min(desk.items().saturating_sub(page));

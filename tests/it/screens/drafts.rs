@@ -129,7 +129,7 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<CapsuleDraft> {
         masked: 1,
         run: None,
         cause: Some("32 messages had no summary, more than 30".into()),
-        warnings: vec!["1 secrets were masked in the sources first.".into()],
+        warnings: vec!["1 secret was masked in the sources first.".into()],
     })
 }
 
