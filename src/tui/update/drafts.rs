@@ -77,9 +77,8 @@ fn make(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) 
 }
 
 fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let desk = match model.layers.last() {
-        Some(Layer::Draft(desk)) => desk,
-        _ => return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now),
+    let Some(Layer::Draft(desk)) = model.layers.last() else {
+        return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now);
     };
     let branch = desk.branch;
     let Some(draft) = desk.draft.clone() else {
@@ -152,24 +151,21 @@ pub(super) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Capsul
         None => model.drafts.waiting.remove(&branch),
     };
     let here = |layer: &Layer| matches!(layer, Layer::Draft(desk) if desk.branch == branch);
-    match draft {
-        Some(draft) => {
-            for layer in &mut model.layers {
-                if let Layer::Draft(desk) = layer
-                    && desk.branch == branch
-                {
-                    desk.show(draft.clone());
-                }
-            }
-            if known.is_none() && !model.layers.iter().any(here) {
-                announce(model, &draft);
-            }
+    let Some(draft) = draft else {
+        model.layers.retain(|layer| !here(layer));
+        if let Some(said) = model.drafts.said.take() {
+            model.status.retract(&said);
         }
-        None => {
-            model.layers.retain(|layer| !here(layer));
-            if let Some(said) = model.drafts.said.take() {
-                model.status.retract(&said);
-            }
+        return;
+    };
+    if known.is_none() && !model.layers.iter().any(here) {
+        announce(model, &draft);
+    }
+    for layer in &mut model.layers {
+        if let Layer::Draft(desk) = layer
+            && desk.branch == branch
+        {
+            desk.show(draft.clone());
         }
     }
 }
