@@ -191,3 +191,19 @@ fn escapes_are_shown_in_every_field() {
     let shown = stage.screen(250, 80);
     assert!(shown.contains("⟨U+001B⟩"), "the escape is shown");
 }
+
+/// The same on the draft of a summary and in the list of summaries.
+#[test]
+fn escapes_are_shown_in_summaries() {
+    let mut stage = fixture::opened();
+    stage.event(Event::Draft { branch: MAIN, draft: Some(super::drafts::hostile(HOSTILE)) });
+    stage.press("f5");
+    assert!(stage.screen(250, 80).contains("⟨U+001B⟩"), "the escape is shown");
+    for keys in ["tab", "tab", "j enter", "e", "esc esc f6", "enter", "esc esc"] {
+        stage.press(keys);
+        event(&mut stage, 10, HOSTILE.into());
+        for (width, height) in [(160, 50), (80, 24), (40, 12)] {
+            clean(&stage.buffer(width, height));
+        }
+    }
+}
