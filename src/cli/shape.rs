@@ -261,6 +261,7 @@ fn pin(kind: MarkKind) -> &'static str {
         MarkKind::Exclude => "exclude",
         MarkKind::ExcludeOnce => "exclude_once",
         MarkKind::IncludeOnce => "include_once",
+        MarkKind::Ephemeral => "ephemeral",
     }
 }
 

@@ -6,7 +6,7 @@ use super::forms::{Marks, tokens_in};
 use super::{choose, left_out, render};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
-use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::policy::Section;
@@ -107,7 +107,7 @@ pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form])
     rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
         MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),
         MarkKind::IncludeOnce => Some(card_row(turn, marks, Section::LeasedPins, MarkKind::IncludeOnce)),
-        MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
+        MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
     }));
     rows.push(open_row(input, open));
     rows
@@ -145,7 +145,8 @@ fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKin
     let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
     let reason = match kind {
         MarkKind::Sticky => Reason::Sticky,
-        MarkKind::Leased { turns } => Reason::Leased { left: turns },
+        MarkKind::Leased { turns } => Reason::Leased { left: turns, engine: by_engine(marks.turn(turn)) },
+        MarkKind::Ephemeral => Reason::Ephemeral,
         MarkKind::IncludeOnce | MarkKind::Exclude | MarkKind::ExcludeOnce => Reason::IncludedOnce,
     };
     Row {
@@ -165,10 +166,14 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
     turns
         .filter(|(_, place)| **place == Place::Window)
         .filter_map(|((index, turn), _)| {
-            let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
+            let own = admitted.marks.turn(turn);
+            let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,
-                Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns },
+                Some(MarkKind::Leased { turns }) if turns > 0 => {
+                    Reason::Leased { left: turns, engine: by_engine(own) }
+                }
+                Some(MarkKind::Ephemeral) => Reason::Ephemeral,
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
                 Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
                     admitted.choice.takes(index)
@@ -178,6 +183,10 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
             (!row.items.is_empty()).then_some(row)
         })
         .collect()
+}
+
+fn by_engine(mark: Option<&Mark>) -> bool {
+    mark.is_some_and(|mark| mark.by == Actor::Engine)
 }
 
 fn open_row(input: &PlanInput, forms: &[Form]) -> Row {

@@ -54,6 +54,7 @@ impl<'a> Marks<'a> {
             MarkKind::Sticky => u32::MAX,
             MarkKind::IncludeOnce => u32::MAX - 1,
             MarkKind::Leased { turns } => turns.min(u32::MAX - 2),
+            MarkKind::Ephemeral => 1,
             MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
         })
     }
@@ -66,7 +67,7 @@ impl<'a> Marks<'a> {
     /// Whether a person wants a message that would not be sent by itself. A lease that has run out wants nothing.
     pub(super) fn brings(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| match mark.kind {
-            MarkKind::Sticky | MarkKind::IncludeOnce => true,
+            MarkKind::Sticky | MarkKind::IncludeOnce | MarkKind::Ephemeral => true,
             MarkKind::Leased { turns } => turns > 0,
             MarkKind::Exclude | MarkKind::ExcludeOnce => false,
         })

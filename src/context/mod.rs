@@ -7,6 +7,7 @@
 //! * [`condense`] makes summaries of older turns and checks what they dropped.
 //! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
 
+pub mod activation;
 mod admit;
 pub mod audit;
 mod blocked;
@@ -18,6 +19,7 @@ mod left_out;
 pub mod policy;
 pub mod project;
 pub mod render;
+pub mod references;
 mod summed;
 mod window;
 

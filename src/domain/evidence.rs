@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipWhy {
-    /// Mode or policy looks nothing up.
-    Off,
     /// Nothing on the path that could be found.
     NothingToFind,
     /// The message names nothing: fillers and stop words only.
@@ -28,7 +26,6 @@ impl SkipWhy {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Off => "nothing is looked up in this mode",
             Self::NothingToFind => "no older message could be found",
             Self::NoContent => "the message names nothing to look up",
             Self::Unknown => "nothing it names was spoken of before",
@@ -72,7 +69,7 @@ impl Gate {
     }
 }
 
-/// A query cluster of a branch, by its ordinal from 1.
+/// A query cluster of a path: the number of the turn whose question begins it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(transparent)]
 pub struct ClusterId(pub u32);

@@ -53,6 +53,19 @@ impl Task {
     }
 }
 
+/// Where a turn stands among the tasks that a person named.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// In none.
+    #[default]
+    None,
+    /// In the one that is running.
+    Running,
+    /// In one that is done.
+    Done,
+}
+
 /// What is known of one message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessageFacts {
@@ -82,6 +95,8 @@ pub struct TurnFacts {
     pub similarity: Option<i32>,
     /// Its own priority, from 0 to 100.
     pub priority: u8,
+    /// Where it stands among the branch's tasks.
+    pub part: Part,
 }
 
 impl Default for TurnFacts {
@@ -94,6 +109,7 @@ impl Default for TurnFacts {
             mentions: (0, 0),
             similarity: None,
             priority: 50,
+            part: Part::None,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::domain::input::{Bar, MessageInput, PartInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
 use crate::domain::plan::Form;
 use crate::domain::tokens::{CountTokens, Encoding};
+use crate::retrieval::cluster::Placed;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ pub(super) struct Bag {
     pub(super) recipes: HashMap<Hash, Recipe>,
     /// What was looked up.
     pub(super) sets: Vec<RetrievalSet>,
+    /// The subject of what is asked.
+    pub(super) subject: Option<Placed>,
     pub(super) contents: HashMap<Hash, Arc<Content>>,
 }
 
@@ -76,6 +79,7 @@ pub(super) struct Gatherer {
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
     pub(super) facts: super::facts::Memory,
+    pub(super) questions: super::subjects::Questions,
 }
 
 impl Gatherer {
@@ -91,6 +95,7 @@ impl Gatherer {
             contents: HashMap::new(),
             content_bytes: 0,
             facts: super::facts::Memory::default(),
+            questions: super::subjects::Questions::default(),
         }
     }
 
@@ -101,6 +106,7 @@ impl Gatherer {
         self.content_bytes = 0;
         self.finder.forget();
         self.facts.forget();
+        self.questions.forget();
     }
 
     /// Gathers.
@@ -111,6 +117,7 @@ impl Gatherer {
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let mut found = Work::new(self, snapshot).assemble()?;
         let asked = found::asked(self, snapshot)?;
+        found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);

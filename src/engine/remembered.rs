@@ -179,8 +179,8 @@ pub(super) fn add(
 fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-        MarkKind::Leased { turns: 0 } => return None,
-        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns }),
+        MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => return None,
+        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
         MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
         MarkKind::Exclude => (Section::Retrieved, Reason::UserExcluded { once: false }),
         MarkKind::ExcludeOnce => (Section::Retrieved, Reason::UserExcluded { once: true }),

@@ -129,7 +129,7 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
         haste: Haste::Typing,
-        suggested: suggested::on(session, branch, &path),
+        suggested: suggested::on(session, branch, &path, rules.policy.activation.suggest_after),
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),

@@ -14,6 +14,7 @@ use crate::domain::plan::Anchor;
 use crate::domain::run::RunCard;
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
+use crate::domain::activation::Touches;
 use crate::domain::transition::Transition;
 use crate::domain::usage::UsageReport;
 
@@ -245,6 +246,15 @@ pub enum Write {
         session: SessionId,
         /// It.
         transition: Box<Transition>,
+    },
+    /// What a completed turn touched of older ones (known nodes are passed over).
+    PutTouches {
+        /// Where.
+        session: SessionId,
+        /// The key of the turn's last node.
+        node: Hash,
+        /// It.
+        touches: Touches,
     },
     /// The account of a call.
     PutUsage(Box<UsageReport>),

@@ -228,6 +228,7 @@ fn pin_sign(look: &Look<'_>, pin: Option<MarkKind>) -> (Ink, String) {
         Some(MarkKind::Leased { turns }) => (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, format!("{} ", glyphs.out)),
         Some(MarkKind::IncludeOnce) => (Ink::Accent, format!("{} ", glyphs.once)),
+        Some(MarkKind::Ephemeral) => (Ink::Leased, format!("{}1 ", glyphs.lease)),
     }
 }
 

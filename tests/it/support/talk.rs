@@ -207,7 +207,7 @@ impl Talk {
             On::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
             On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
         };
-        Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None }
+        Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None, renewals: 0 }
     }
 
     /// The budget as a plan wants it: all of it is room.
@@ -455,10 +455,10 @@ impl Gatherer<'_> {
                     project::block("Note pinned by the user", note),
                 ),
                 MarkKind::Leased { turns } if *turns > 0 => {
-                    (Section::LeasedPins, RowKind::Card, Reason::Leased { left: *turns }, card)
+                    (Section::LeasedPins, RowKind::Card, Reason::Leased { left: *turns, engine: false }, card)
                 }
                 MarkKind::IncludeOnce => (Section::LeasedPins, RowKind::Card, Reason::IncludedOnce, card),
-                MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+                MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
             blocks.push(self.block(section, row, reason, text, atom));
         }
