@@ -33,7 +33,7 @@ pub enum Reason {
     Ephemeral,
     /// In, brought back: an error like the one just met.
     ErrorBefore,
-    /// In, brought back: what the same tool was given when it worked again after that error.
+    /// In, brought back: what was said once the same tool worked after that error.
     ErrorResolved,
     /// In: within the window.
     Recent,
@@ -161,7 +161,7 @@ impl Reason {
             }
             Self::Ephemeral => "Just spoken of: the program keeps it for this call.".into(),
             Self::ErrorBefore => "An earlier error like the one just met.".into(),
-            Self::ErrorResolved => "What worked after an earlier error like the one just met.".into(),
+            Self::ErrorResolved => "What was said once it worked, after an earlier error like the one just met.".into(),
             Self::Recent => "Recent: inside the window.".into(),
             Self::Relevant => "Older, and relevant enough to stay.".into(),
             Self::WorkingLevel => "In the working level.".into(),

@@ -6,7 +6,7 @@ use super::gather::{Gatherer, bar};
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::policy::{conversation, mentions};
 use crate::context::project;
-use crate::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
+use crate::domain::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::input::TurnInput;
@@ -79,6 +79,7 @@ pub(super) fn freeze(
         turn.facts = TurnFacts {
             lane: heads.heads.first().map_or_else(String::new, |head| Lane::read(&head.lane).text()),
             age: heads.heads.last().map_or(0, |head| age(now, head)),
+            part: part(snapshot, heads.at),
             ..TurnFacts::default()
         };
     }
@@ -110,6 +111,12 @@ pub(super) fn freeze(
         turn.facts.similarity = Some(mentions::likeness(&terms[at], &asked));
     }
     Ok(())
+}
+
+/// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
+fn part(snapshot: &Snapshot, at: usize) -> Part {
+    let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
+    held.map_or(Part::None, |(_, _, done)| if *done { Part::Done } else { Part::Running })
 }
 
 /// Seconds between a message and the newest of its path.

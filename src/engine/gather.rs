@@ -13,11 +13,12 @@ use crate::context::render::Texts;
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::ids::NodeId;
+use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::{Bar, MessageInput, PartInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
 use crate::domain::plan::Form;
 use crate::domain::tokens::{CountTokens, Encoding};
+use crate::domain::trace::ToolTrace;
 use crate::retrieval::cluster::Placed;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -119,6 +120,7 @@ impl Gatherer {
         let asked = found::asked(self, snapshot)?;
         found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
+        super::repeats::add(self, snapshot, &mut found)?;
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);
         Ok(found)
@@ -212,6 +214,16 @@ impl Gatherer {
             self.contents.insert(key, content.clone());
             content
         }))
+    }
+
+    /// The newest tool calls of a session, oldest first.
+    pub(super) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
+        Ok(self.store.traces(session, most)?)
+    }
+
+    /// A message with its head.
+    pub(super) fn node(&self, id: NodeId) -> Result<Option<Node>, Failure> {
+        Ok(self.store.nodes(&[id])?.pop())
     }
 
     /// Tokens of a text.

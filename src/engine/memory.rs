@@ -277,16 +277,17 @@ impl Core {
     }
 
     fn pin_step(&self, branch: &Branch, target: Atom, step: (Standing, Standing)) -> Write {
-        self.told_step(branch, target, step, "decided by the person")
+        self.told_step(branch, target, step, "decided by the person", Actor::User)
     }
 
-    /// A step of a person's on a branch.
+    /// A step on a branch.
     pub(super) fn told_step(
         &self,
         branch: &Branch,
         target: Atom,
         (from, to): (Standing, Standing),
         reason: &str,
+        by: Actor,
     ) -> Write {
         let session = self.session_of(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
@@ -299,7 +300,7 @@ impl Core {
                 reason: reason.into(),
                 turn: tip,
                 branch: Some(branch.id),
-                by: Actor::User,
+                by,
                 at: self.now(),
             }),
         }
@@ -314,7 +315,7 @@ impl Core {
         let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| Standing::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
-        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason))
+        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
     }
 
     /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.
@@ -356,7 +357,7 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
 }
 
 /// A text that may be kept: one line, not too long, and nothing that looks like a secret.
-fn fit(said: &str) -> Result<String, Failure> {
+pub(super) fn fit(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
         return Err(Failure::user("A memory needs words."));

@@ -439,7 +439,8 @@ fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Mark>) -> Opt
     })
 }
 
-fn standing(mark: Option<&Mark>) -> Standing {
+/// Where a mark puts its item; a lease that has run out puts it nowhere.
+pub(super) fn standing(mark: Option<&Mark>) -> Standing {
     match mark.map(|mark| mark.kind) {
         None | Some(MarkKind::Leased { turns: 0 }) => Standing::None,
         Some(kind) => Standing::of(kind),

@@ -5,6 +5,7 @@ use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::lane::Lane;
+use crate::domain::task;
 use crate::domain::message::NodeHead;
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
@@ -94,6 +95,12 @@ impl Session {
         let Some(branch) = self.branch() else { return Lane::Root };
         let stands = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
         Lane::read(branch.overrides.lane.as_deref().or_else(stands).unwrap_or_default())
+    }
+
+    /// The name of the task that is running on the branch stood on.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.branch().and_then(|branch| task::running(&branch.overrides.tasks)).map(|task| task.name.as_str())
     }
 
     /// The settings of the branch stood on.
