@@ -149,15 +149,13 @@ mod tests {
         let files: BTreeMap<&str, toml::Table> =
             BUILT_IN.iter().map(|(name, text)| (*name, toml::from_str(text).unwrap())).collect();
         let known = toml::Table::try_from(PolicySpec::default()).unwrap();
-        for (file, part) in
-            [
+        for (file, part) in [
             ("lanes", "lanes"),
             ("adaptive", "relevance"),
             ("adaptive", "adaptive"),
             ("levels", "levels"),
             ("layered", "activation"),
-        ]
-        {
+        ] {
             let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
         }

@@ -4,7 +4,9 @@
 //!
 //! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found`, each term only where it holds,
 //! kept from 0 to 10, in thousandths. Going with a call again and again settles at 0.667 and with being found at 2.0 short
-//! of it, so neither promotes by itself. Two references within the last five turns, or an activation of 2, make a lease.
+//! of it, so neither promotes by itself. Two references within the last five turns, or an
+//! activation of 2, make a lease, at the end of a turn that touched the item: a lease that runs out is not made again by what
+//! made it.
 
 use crate::domain::activation::{Activation, Touch};
 use crate::domain::evidence::ClusterId;
@@ -128,7 +130,11 @@ pub struct Step {
 
 /// An item's activation in thousandths, with what it is made of by name. `seen` and `clusters`: the newest turn first.
 #[must_use]
-pub fn activation(seen: &[Touch], clusters: &[Option<ClusterId>], spec: &Activation) -> (i32, Vec<(&'static str, i32)>) {
+pub fn activation(
+    seen: &[Touch],
+    clusters: &[Option<ClusterId>],
+    spec: &Activation,
+) -> (i32, Vec<(&'static str, i32)>) {
     let now = clusters.first().copied().flatten();
     let same = |ago: usize| !spec.clusters || clusters.get(ago).copied().flatten() == now;
     let fold = |weight: Milli, holds: &dyn Fn(usize, &Touch) -> bool| {
@@ -156,7 +162,9 @@ fn referred(seen: &[Touch], within: u32) -> u32 {
 
 /// Whether the last two questions are of other subjects than the one in which the item was last spoken of or found.
 fn left_behind(item: &Item, ground: &Ground<'_>) -> bool {
-    let (Some(Some(last)), Some(Some(before))) = (ground.clusters.first(), ground.clusters.get(1)) else { return false };
+    let (Some(Some(last)), Some(Some(before))) = (ground.clusters.first(), ground.clusters.get(1)) else {
+        return false;
+    };
     let touched = item.seen.iter().position(|touch| touch.refers() || touch.found);
     let of = touched.filter(|ago| *ago > 1).and_then(|ago| ground.clusters.get(ago).copied().flatten());
     ground.spec.clusters && of.is_some_and(|of| of != *last && of != *before)
@@ -231,10 +239,11 @@ impl Work<'_> {
     fn promote(&mut self) {
         let spec = self.ground.spec;
         for at in self.free() {
-            let turns = referred(&self.items[at].seen, spec.within);
-            let why = if turns >= spec.turns {
+            let seen = &self.items[at].seen;
+            let (turns, now) = (referred(seen, spec.within), seen.first().copied().unwrap_or_default());
+            let why = if now.refers() && turns >= spec.turns {
                 Why::Referred { turns, within: spec.within }
-            } else if self.active[at] >= spec.promote.0 {
+            } else if (now.refers() || now.found) && self.active[at] >= spec.promote.0 {
                 Why::Active(self.active[at])
             } else {
                 continue;

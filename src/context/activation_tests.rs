@@ -57,6 +57,7 @@ fn a_reference_is_kept_for_one_call_and_the_second_is_leased() {
     assert_eq!(told(&[item(100, Held::Free, "m")], &ground), [(0, Move::Ephemeral)]);
     assert_eq!(told(&[item(100, Held::Free, "m . . . u")], &ground), [(0, Move::Lease)]);
     assert_eq!(told(&[item(100, Held::Free, "m . . . . u")], &ground), [(0, Move::Ephemeral)], "six turns apart");
+    assert_eq!(told(&[item(100, Held::Free, ". u u")], &ground), [], "nobody spoke of it now");
     assert_eq!(told(&[item(100, Held::Free, "pf")], &ground), []);
     assert_eq!(told(&[item(100, Held::Free, "umpf")], &ground), [(0, Move::Lease)], "by its activation");
     let inside = Item { inside: true, ..item(100, Held::Free, "u u") };
@@ -160,7 +161,7 @@ proptest! {
             match step.to {
                 Move::Lease | Move::Ephemeral => {
                     prop_assert!(item.held == Held::Free && !item.refused && !item.inside);
-                    prop_assert!(item.seen.iter().any(|touch| touch.refers()) || step.to == Move::Lease);
+                    prop_assert!(item.seen[0].refers() || (step.to == Move::Lease && item.seen[0].found));
                 }
                 Move::Renew | Move::Suggest => prop_assert!(item.seen[0].refers()),
                 Move::End => {

@@ -170,9 +170,7 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
             let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,
-                Some(MarkKind::Leased { turns }) if turns > 0 => {
-                    Reason::Leased { left: turns, engine: by_engine(own) }
-                }
+                Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns, engine: by_engine(own) },
                 Some(MarkKind::Ephemeral) => Reason::Ephemeral,
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
                 Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {

@@ -18,8 +18,8 @@ mod forms;
 mod left_out;
 pub mod policy;
 pub mod project;
-pub mod render;
 pub mod references;
+pub mod render;
 mod summed;
 mod window;
 

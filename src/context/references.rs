@@ -105,13 +105,8 @@ mod tests {
     fn numbers_ids_and_quotations_are_names() {
         let text = "As in turn 7 (and Turn #12), see #1a2b3c4d.\n> the words that were said before\nHe wrote \"a b c\" and \
                     “these are the words that I mean”.\n```\nturn 9\n```\nin return 5, a deadbeef and 12345678";
-        let wanted = [
-            "turn 7",
-            "turn 12",
-            "1a2b3c4d",
-            "the words that were said before",
-            "these are the words that I mean",
-        ];
+        let wanted =
+            ["turn 7", "turn 12", "1a2b3c4d", "the words that were said before", "these are the words that I mean"];
         assert_eq!(named(text), wanted);
         assert!(named("turn 0, turning 5, my turn, \"unfinished quotation of many words").is_empty());
     }

@@ -176,7 +176,9 @@ impl Reason {
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
             Self::PinEarned { renewals } => {
-                format!("Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
+                format!(
+                    "Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it."
+                )
             }
             Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),

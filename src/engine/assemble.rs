@@ -328,7 +328,13 @@ impl<'a> Work<'a> {
                 }
                 MarkKind::Leased { turns } if turns > 0 => {
                     let text = project::fenced("Note kept for some turns", note);
-                    self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::Leased { left: turns, engine: false })
+                    self.block(
+                        Section::LeasedPins,
+                        RowKind::Card,
+                        text,
+                        &title,
+                        Reason::Leased { left: turns, engine: false },
+                    )
                 }
                 MarkKind::IncludeOnce => {
                     let text = project::fenced("Text carried along from another branch", note);

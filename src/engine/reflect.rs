@@ -133,8 +133,7 @@ impl Core {
         let Some(here) = path.turns.len().checked_sub(1) else { return Ok(Reflected::default()) };
         let scene = Scene { session, branch, rules: &rules, live, path: &path, here, head };
         let touches = self.touches_of(&scene, content)?;
-        let mut after: BTreeMap<Atom, Moved> =
-            counted.into_iter().map(|moved| (moved.target, moved)).collect();
+        let mut after: BTreeMap<Atom, Moved> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
         let mut reasons: BTreeMap<Atom, (Standing, String)> = BTreeMap::new();
         let mut done = Reflected::default();
         let mut changes = Vec::new();
@@ -143,7 +142,10 @@ impl Core {
             let words = step.why.words();
             if step.to == Move::Suggest {
                 done.writes.push(suggested(&scene, turn, words));
-                done.said.push(format!("The program suggests to pin turn {}; the context view shows it.", scene.number(turn)));
+                done.said.push(format!(
+                    "The program suggests to pin turn {}; the context view shows it.",
+                    scene.number(turn)
+                ));
                 continue;
             }
             let stood = scene.branch.marks.iter().find(|mark| mark.target == target).cloned();
@@ -270,8 +272,7 @@ impl Core {
             return Ok(Vec::new());
         }
         let (past, clusters) = self.past(scene, touches)?;
-        let mut turns: BTreeSet<usize> =
-            past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
+        let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
         turns.extend(scene.branch.marks.iter().filter(by_engine).filter_map(|mark| scene.turn_of_atom(&mark.target)));
         let turns: Vec<usize> = turns.into_iter().collect();
         let inside = inside(scene);
@@ -305,11 +306,7 @@ impl Core {
 
     /// What the last turns touched and their subjects, the newest first.
     #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
-    fn past(
-        &self,
-        scene: &Scene<'_>,
-        touches: &Touches,
-    ) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
+    fn past(&self, scene: &Scene<'_>, touches: &Touches) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
         let older = (0..scene.here).rev().take(activation::HORIZON - 1);
         let tips: Vec<Hash> = older.map(|turn| scene.key(scene.path.turns[turn].nodes.end - 1)).collect();
         let mut known = self.store.touches(scene.branch.session, &tips)?;
@@ -410,7 +407,8 @@ fn elsewhere(scene: &Scene<'_>, turn: usize) -> bool {
 fn holders(texts: &[(usize, BTreeSet<String>)], symbols: &BTreeSet<String>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for symbol in symbols {
-        let of: BTreeSet<usize> = texts.iter().filter(|(_, held)| held.contains(symbol)).map(|(turn, _)| *turn).collect();
+        let of: BTreeSet<usize> =
+            texts.iter().filter(|(_, held)| held.contains(symbol)).map(|(turn, _)| *turn).collect();
         if of.len() < SHARED {
             found.extend(of);
         }

@@ -58,7 +58,8 @@ fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) ->
     let failed = |trace: &ToolTrace| trace.status == Some(ToolStatus::Failed) && !trace.preview.trim().is_empty();
     let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| failed(trace))?;
     let wanted = signature(newest);
-    let mut before = placed.iter().rev().filter(|(at, trace)| *at < open && failed(trace) && signature(trace) == wanted);
+    let mut before =
+        placed.iter().rev().filter(|(at, trace)| *at < open && failed(trace) && signature(trace) == wanted);
     before.find_map(|(at, failure)| {
         let worked = |(then, trace): &&(usize, &ToolTrace)| {
             *then > *at && *then < open && trace.name == failure.name && trace.status == Some(ToolStatus::Ok)
@@ -77,8 +78,7 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
         return Ok(());
     }
     let traces = gatherer.traces(snapshot.session, LOOKED)?;
-    let by_node: HashMap<NodeId, &ToolTrace> =
-        traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
+    let by_node: HashMap<NodeId, &ToolTrace> = traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
     let path = &snapshot.path;
     let placed: Vec<(usize, &ToolTrace)> =
         path.nodes.iter().enumerate().filter_map(|(at, node)| Some((at, *by_node.get(&node.id)?))).collect();
@@ -107,8 +107,12 @@ pub(super) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<u
 /// Whether both turns go anyway.
 fn in_window(snapshot: &Snapshot, found: &Gathered, at: [usize; 2]) -> bool {
     let Ok(plan) = context::plan(&found.input) else { return true };
-    let keys: HashSet<Hash> =
-        plan.included().filter(|row| row.kind == RowKind::Turn).flat_map(|row| &row.items).map(|item| item.key).collect();
+    let keys: HashSet<Hash> = plan
+        .included()
+        .filter(|row| row.kind == RowKind::Turn)
+        .flat_map(|row| &row.items)
+        .map(|item| item.key)
+        .collect();
     at.iter().all(|at| keys.contains(&snapshot.path.nodes[*at].key))
 }
 

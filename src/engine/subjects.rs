@@ -62,11 +62,7 @@ pub(super) fn told(title: String, subject: Option<Placed>) -> (String, Scores) {
     (format!("{title}, subject of turn {}", id.0), scores)
 }
 
-fn hashed(
-    gatherer: &mut Gatherer,
-    key: Hash,
-    id: crate::domain::ids::NodeId,
-) -> Result<Option<Arc<Hashed>>, Failure> {
+fn hashed(gatherer: &mut Gatherer, key: Hash, id: crate::domain::ids::NodeId) -> Result<Option<Arc<Hashed>>, Failure> {
     if let Some(known) = gatherer.questions.0.get(&key) {
         return Ok(known.clone());
     }

@@ -74,8 +74,7 @@ impl Core {
         for mark in branch.marks.iter().filter(|mark| over && mark.by == Actor::Engine) {
             let (target, expect) = (mark.target, Some(mark.revision));
             writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
-            let change =
-                Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
+            let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
             let from = super::reflect::standing(Some(mark));
             let step = (from, crate::domain::transition::Standing::None);
             writes.push(self.told_step(branch, target, step, "its task ended", Actor::Engine));

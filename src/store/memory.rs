@@ -39,7 +39,6 @@ impl Store {
     pub fn memory_clock(&self) -> Result<Option<String>, StoreError> {
         self.setting(CLOCK)
     }
-
 }
 
 /// A memory, new (`expect` is none) or in place of the version that must be there.

@@ -33,8 +33,8 @@ impl Store {
             )?;
             let mut found: Vec<(i64, Transition)> = Vec::new();
             for item in items {
-                let rows = query
-                    .query_map((session, item), |row| Ok((row.get(0)?, row.get::<_, Json<Transition>>(1)?.0)))?;
+                let rows =
+                    query.query_map((session, item), |row| Ok((row.get(0)?, row.get::<_, Json<Transition>>(1)?.0)))?;
                 found.extend(rows.collect::<Result<Vec<_>, _>>()?);
             }
             found.sort_by_key(|(n, _)| *n);
@@ -51,8 +51,7 @@ impl Store {
             )?;
             let mut found = HashMap::new();
             for node in nodes {
-                let body =
-                    query.query_row((session, node), |row| Ok(row.get::<_, Json<Touches>>(0)?.0)).optional()?;
+                let body = query.query_row((session, node), |row| Ok(row.get::<_, Json<Touches>>(0)?.0)).optional()?;
                 found.extend(body.map(|touches| (*node, touches)));
             }
             Ok(found)

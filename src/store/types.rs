@@ -1,6 +1,7 @@
 //! What goes into the store and comes out of it, beyond the nouns of `domain`.
 //! Not for: SQL.
 
+use crate::domain::activation::Touches;
 use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::capsule::Capsule;
 use crate::domain::evidence::RetrievalSet;
@@ -14,7 +15,6 @@ use crate::domain::plan::Anchor;
 use crate::domain::run::RunCard;
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
-use crate::domain::activation::Touches;
 use crate::domain::transition::Transition;
 use crate::domain::usage::UsageReport;
 

@@ -438,7 +438,12 @@ fn summed(talk: &Talk, solved: &Solved) {
     } else {
         assert!(matches!(row.reason, Reason::ModeOff | Reason::Budget { .. }), "{row:#?}");
         let bare = solve(&Talk { summary: None, ..talk.clone() }).expect("a summary blocks nothing");
-        assert!(bare.bytes == solved.bytes, "an unused summary changes no byte: {talk:#?}\n{}\n{}", bare.text, solved.text);
+        assert!(
+            bare.bytes == solved.bytes,
+            "an unused summary changes no byte: {talk:#?}\n{}\n{}",
+            bare.text,
+            solved.text
+        );
     }
 }
 

@@ -207,7 +207,16 @@ impl Talk {
             On::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
             On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
         };
-        Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None, renewals: 0 }
+        Mark {
+            target,
+            kind: *kind,
+            by: Actor::User,
+            note,
+            inherited_from: None,
+            revision: 1,
+            counted: None,
+            renewals: 0,
+        }
     }
 
     /// The budget as a plan wants it: all of it is room.
