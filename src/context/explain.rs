@@ -19,6 +19,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     rows.extend(suggested);
     rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);
+    alive(&mut rows, input);
     let label = render::needs_label(&rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
         row.tokens += input.labelled;
@@ -181,6 +182,18 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
             (!row.items.is_empty()).then_some(row)
         })
         .collect()
+}
+
+/// Writes into the rows of what the program pinned how active it is.
+fn alive(rows: &mut [Row], input: &PlanInput) {
+    for turn in input.turns.iter().filter(|turn| !turn.facts.alive.is_empty()) {
+        let Some(row) = rows.iter_mut().find(|row| row.atom == turn.atom && row.pin.is_some()) else { continue };
+        if row.scores.is_empty() {
+            row.scores = turn.facts.alive.clone();
+        } else {
+            row.scores.parts.push(("activation".into(), turn.facts.alive.score.unwrap_or(0)));
+        }
+    }
 }
 
 fn by_engine(mark: Option<&Mark>) -> bool {

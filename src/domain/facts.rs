@@ -2,6 +2,7 @@
 //! Not for: finding these out (`engine`) or weighing them (`context`).
 
 use super::message::Role;
+use super::plan::Scores;
 use serde::{Deserialize, Serialize};
 
 /// Something that a message holds.
@@ -97,6 +98,9 @@ pub struct TurnFacts {
     pub priority: u8,
     /// Where it stands among the branch's tasks.
     pub part: Part,
+    /// Its activation, where the program pinned it.
+    #[serde(skip_serializing_if = "Scores::is_empty")]
+    pub alive: Scores,
 }
 
 impl Default for TurnFacts {
@@ -110,6 +114,7 @@ impl Default for TurnFacts {
             similarity: None,
             priority: 50,
             part: Part::None,
+            alive: Scores::default(),
         }
     }
 }

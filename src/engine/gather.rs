@@ -10,6 +10,7 @@ use super::setup::Prompts;
 use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
 use crate::context::render::Texts;
+use crate::domain::activation::Touches;
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
@@ -219,6 +220,11 @@ impl Gatherer {
     /// The newest tool calls of a session, oldest first.
     pub(super) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
         Ok(self.store.traces(session, most)?)
+    }
+
+    /// What turns touched, by the keys of their last nodes.
+    pub(super) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
+        Ok(self.store.touches(session, tips)?)
     }
 
     /// A message with its head.

@@ -136,12 +136,12 @@ impl Core {
         let mut after: BTreeMap<Atom, Moved> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
         let mut reasons: BTreeMap<Atom, (Standing, String)> = BTreeMap::new();
         let mut done = Reflected::default();
-        let mut changes = Vec::new();
+        let (mut changes, mut asks) = (Vec::new(), Vec::new());
         for (turn, step) in self.decided(&scene, &touches, &after)? {
             let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
             let words = step.why.words();
             if step.to == Move::Suggest {
-                done.writes.push(suggested(&scene, turn, words));
+                asks.push(suggested(&scene, turn, words));
                 done.said.push(format!(
                     "The program suggests to pin turn {}; the context view shows it.",
                     scene.number(turn)
@@ -165,6 +165,7 @@ impl Core {
         for moved in after.values() {
             done.writes.extend(stepped(&scene, moved, reasons.get(&moved.target)));
         }
+        done.writes.extend(asks);
         done.marks = after.into_values().collect();
         if !live.moves && !changes.is_empty() {
             let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();

@@ -86,9 +86,11 @@ fn spoken_of_kept_leased_sent_and_over() {
     let draft = message("And what else?");
     let kept = row_of(&client.whole_plan(branch, &draft), 1).unwrap();
     assert_eq!(
-        (kept.section(), kept.reason, kept.pin),
-        (Some(Section::LeasedPins), Reason::Ephemeral, Some(MarkKind::Ephemeral))
+        (kept.section(), &kept.reason, kept.pin),
+        (Some(Section::LeasedPins), &Reason::Ephemeral, Some(MarkKind::Ephemeral))
     );
+    let active: Vec<(&str, i32)> = kept.scores.parts.iter().map(|(name, part)| (name.as_str(), *part)).collect();
+    assert_eq!((kept.scores.score, active), (Some(1_000), vec![("user", 1_000)]));
     client.say(branch, "Go back to turn 1, please.");
     let body = String::from_utf8(server.requests().last().unwrap().body.clone()).unwrap();
     assert!(body.contains("Turn 1 of this conversation") && body.contains("The number of the vault is 107."), "{body}");

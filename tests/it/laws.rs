@@ -191,6 +191,7 @@ fn facts() -> impl Strategy<Value = TurnFacts> {
         similarity: Some(similarity),
         priority,
         part: [Part::None, Part::Running, Part::Done][usize::from(priority % 3)],
+        ..TurnFacts::default()
     })
 }
 

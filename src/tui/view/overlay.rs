@@ -20,7 +20,7 @@ use ratatui::layout::Rect;
 const DETAIL_BYTES: usize = 200_000;
 
 /// Steps of an item that are shown, the newest first.
-const STEPS: usize = 8;
+const STEPS: usize = 4;
 
 /// How many rows of the screen the list has.
 pub(super) fn list_rows(area: Rect) -> u16 {
