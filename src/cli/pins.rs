@@ -44,7 +44,9 @@ pub(super) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }
-        steps.iter().for_each(|told| run.io.say(&step_line(told)));
+        for told in &steps {
+            run.io.say(&step_line(told));
+        }
         if steps.is_empty() {
             run.io.say("Nothing was pinned, leased or suggested here yet.");
         }
@@ -91,8 +93,9 @@ fn title(tree: &Tree, mark: &Mark) -> String {
         Atom::Turn { user: key, .. }
         | Atom::Preamble { first: key }
         | Atom::Message { node: key }
-        | Atom::Episode { call: key, .. } => key,
-        Atom::Section { text: key } | Atom::Range { first: key, .. } => key,
+        | Atom::Episode { call: key, .. }
+        | Atom::Section { text: key }
+        | Atom::Range { first: key, .. } => key,
     };
     let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
     mark.note.clone().or(head).unwrap_or_default()

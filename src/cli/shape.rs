@@ -45,6 +45,7 @@ pub struct PlanShape<'a> {
 
 impl PlanShape<'_> {
     /// With the task that is running on the plan's branch.
+    #[must_use]
     pub fn on(self, branch: Option<&Branch>) -> Self {
         let running = branch.and_then(|branch| task::running(&branch.overrides.tasks));
         Self { task: running.map(|task| task.name.clone()), ..self }

@@ -155,10 +155,7 @@ impl Reason {
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The turn that is being asked; it always goes.".into(),
             Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
-            Self::Leased { left, engine: false } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
-            Self::Leased { left, engine: true } => {
-                format!("Leased by the program, because it was spoken of: stays for {left} more {}.", turns_word(*left))
-            }
+            Self::Leased { left, engine } => leased(*left, *engine),
             Self::Ephemeral => "Just spoken of: the program keeps it for this call.".into(),
             Self::ErrorBefore => "An earlier error like the one just met.".into(),
             Self::ErrorResolved => "What was said once it worked, after an earlier error like the one just met.".into(),
@@ -175,11 +172,7 @@ impl Reason {
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
-            Self::PinEarned { renewals } => {
-                format!(
-                    "Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it."
-                )
-            }
+            Self::PinEarned { renewals } => earned(*renewals),
             Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
@@ -263,6 +256,15 @@ impl Reason {
             Self::LevelsOver { .. } => "levels_over",
         }
     }
+}
+
+fn leased(left: u32, engine: bool) -> String {
+    let by = if engine { " by the program, because it was spoken of" } else { "" };
+    format!("Leased{by}: stays for {left} more {}.", turns_word(left))
+}
+
+fn earned(renewals: u32) -> String {
+    format!("Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
 }
 
 fn turns_word(n: u32) -> &'static str {

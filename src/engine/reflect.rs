@@ -274,7 +274,14 @@ impl Core {
         }
         let (past, clusters) = self.past(scene, touches)?;
         let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
-        turns.extend(scene.branch.marks.iter().filter(by_engine).filter_map(|mark| scene.turn_of_atom(&mark.target)));
+        turns.extend(
+            scene
+                .branch
+                .marks
+                .iter()
+                .filter(|mark| by_engine(mark))
+                .filter_map(|mark| scene.turn_of_atom(&mark.target)),
+        );
         let turns: Vec<usize> = turns.into_iter().collect();
         let inside = inside(scene);
         let mut items = Vec::with_capacity(turns.len());
@@ -340,13 +347,13 @@ pub(super) fn lineage(session: &Session, branch: &Branch) -> Vec<(BranchId, i64)
     lines
 }
 
-fn by_engine(mark: &&Mark) -> bool {
+fn by_engine(mark: &Mark) -> bool {
     mark.by == Actor::Engine
 }
 
 /// The program's mark on a turn.
 fn marked<'a>(scene: &Scene<'a>, turn: usize) -> Option<&'a Mark> {
-    let mut own = scene.branch.marks.iter().filter(by_engine);
+    let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
     own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
 }
 

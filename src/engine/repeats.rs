@@ -153,8 +153,8 @@ fn put(
     let sides = [(failed, before, Reason::ErrorBefore), (told, after, Reason::ErrorResolved)];
     for ((text, tokens), (at, (head, quote), reason)) in texts.into_iter().zip(tokens).zip(sides) {
         let hash = Hash::of(text.as_bytes());
-        let end = quote.len();
-        found.bag.recipes.insert(hash, Recipe::of(head.id, head.key, &text, &quote, &[0..end]));
+        let whole = 0..quote.len();
+        found.bag.recipes.insert(hash, Recipe::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
         found.bag.blocks.insert(hash, text.into());
         frozen = frozen.hash(hash);
         found.input.blocks.push(block(snapshot, at, &head, (hash, tokens), reason));
