@@ -57,7 +57,8 @@
 //!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
 //!    again; every end is one transaction with the head's compare-and-swap and the run's end.
 //! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
-//!    suggestions; leases count down; usage is kept beside the estimate, and from it the meter learns how the model's server
+//!    suggestions; what the turn touched is kept, leases count down, and what is spoken of again is leased
+//!    (`engine::reflect`, decided by [`context::activation`]); usage is kept beside the estimate, and from it the meter learns how the model's server
 //!    counts ([`domain::meter`]; for display and alarm only).
 //! 7. Once a turn has closed, a thread works out whether the policy wants older turns summed up (`engine::compaction`); what is
 //!    made waits as a draft, and goes into no plan before it is accepted.
@@ -101,7 +102,11 @@
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
 //! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by
 //!   the model or written by a person, sent only once confirmed, shared by branches by nature, never a secret.
-//!   **suggested pin**: a message that the model named in its state block; it waits in the plan and goes nowhere by itself.
+//!   **suggested pin**: a message that the model named in its state block, or that the program leased again and again; it
+//!   waits in the plan and goes nowhere by itself.
+//! * **touch**: what a completed turn did to an older one: referred to it, sent it, found it. **activation**: what an item's
+//!   touches come to. **step**: a change of where an item stands (suggested, ephemeral, leased, sticky, excluded …), a row with
+//!   who and why. **subject**: a cluster of questions that are alike. **task**: a stretch of a branch that a person names.
 //! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
 //!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants
 //!   requests written. **quirk**: a change of dialect that a server asked for. **profile**: one place to ask.

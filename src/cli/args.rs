@@ -6,6 +6,7 @@ pub use super::commands::{
     StateCommand,
 };
 use super::memory::MemoryCommand;
+use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -161,6 +162,15 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
+    /// What is pinned, leased and taken out on the branch.
+    Pins {
+        /// The steps that led there, oldest first, with who took each and why.
+        #[arg(long)]
+        history: bool,
+    },
+    /// Tasks of the branch.
+    #[command(subcommand)]
+    Task(TaskCommand),
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -375,6 +385,12 @@ mod tests {
         "pin I J --turns 3",
         "pin --note x",
         "unpin I",
+        "pins",
+        "pins --history --json",
+        "task start fix the login",
+        "task done",
+        "task done it works",
+        "task list --json",
         "exclude I --once",
         "exclude I --message",
         "include I",

@@ -13,6 +13,7 @@ pub mod memory;
 mod messages;
 pub mod output;
 mod pick;
+mod pins;
 mod plan;
 pub mod repair;
 mod retrieve;
@@ -171,6 +172,8 @@ impl Run<'_, '_> {
             Some(
                 command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
             ) => self.mark(command),
+            Some(Command::Pins { history }) => pins::pins(self, *history),
+            Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats) => condense::stats(self),

@@ -70,7 +70,9 @@ pub(super) fn plan(
         return Ok(());
     }
     if run.io.json {
-        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost));
+        let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
+        let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
+        return run.io.value(&shape.on(branch));
     }
     let mut text = described(&solved.plan, solved.calibration);
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));

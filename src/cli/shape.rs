@@ -9,6 +9,7 @@ use crate::domain::message::{Node, NodeHead, Part};
 use crate::domain::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::run::RunCard;
+use crate::domain::task;
 use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::usage::Usage;
 use serde::Serialize;
@@ -38,6 +39,17 @@ pub struct PlanShape<'a> {
     excluded: Vec<ExcludedShape<'a>>,
     retrieval_set_ids: &'a [Hash],
     warnings: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+}
+
+impl PlanShape<'_> {
+    /// With the task that is running on the plan's branch.
+    #[must_use]
+    pub fn on(self, branch: Option<&Branch>) -> Self {
+        let running = branch.and_then(|branch| task::running(&branch.overrides.tasks));
+        Self { task: running.map(|task| task.name.clone()), ..self }
+    }
 }
 
 /// The room there is.
@@ -196,6 +208,7 @@ pub fn plan(
         excluded: plan.excluded().map(excluded).collect(),
         retrieval_set_ids: &plan.retrieval_set_ids,
         warnings: plan.warnings.iter().map(warning).collect(),
+        task: None,
     }
 }
 
@@ -254,13 +267,14 @@ fn warning(warning: &Warning) -> Value {
     value
 }
 
-fn pin(kind: MarkKind) -> &'static str {
+pub(super) fn pin(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::Sticky => "sticky",
         MarkKind::Leased { .. } => "leased",
         MarkKind::Exclude => "exclude",
         MarkKind::ExcludeOnce => "exclude_once",
         MarkKind::IncludeOnce => "include_once",
+        MarkKind::Ephemeral => "ephemeral",
     }
 }
 

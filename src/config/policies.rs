@@ -81,7 +81,12 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
         adaptive.tasks.complex_analysis,
     ];
     let none = Milli(0);
-    let checks: [(bool, &'static [&'static str], &'static str); 15] = [
+    let activation = &spec.activation;
+    let checks: [(bool, &'static [&'static str], &'static str); 19] = [
+        ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be from 0 to below 1"),
+        (activation.promote > none, &["activation", "promote"], "must be above 0"),
+        (activation.turns > 0, &["activation", "turns"], "must be 1 or more"),
+        ((1..=16).contains(&activation.within), &["activation", "within"], "must be from 1 to 16"),
         (within(spec.refill_percent, 10), &["refill_percent"], "must be from 10 to 100"),
         (lanes.messages > 0, &["lanes", "messages"], "must be 1 or more"),
         (lanes.keep <= lanes.messages, &["lanes", "keep"], "must not be more than lanes.messages"),
@@ -108,6 +113,7 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::activation::Activation;
     use crate::domain::condense::{Compaction, Measure};
     use crate::domain::policy::StateBlock;
     use crate::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
@@ -136,6 +142,8 @@ mod tests {
         assert_eq!((adaptive.choose, adaptive.relevance), (Choose::Relevance, Relevance::default()));
         assert_eq!((&adaptive.adaptive, adaptive.user_cap), (&Adaptive::default(), 32_000));
         assert_eq!((levels.choose, levels.levels, levels.user_cap), (Choose::Levels, Levels::default(), 16_000));
+        assert_eq!(found["layered"].activation, Activation::default());
+        assert!(!found["window"].activation.on && found["levels"].activation.on);
         for name in ["window", "layered"] {
             assert_eq!(found[name].choose, Choose::Recent);
         }
@@ -158,6 +166,7 @@ mod tests {
             ("adaptive", "adaptive"),
             ("levels", "levels"),
             ("levels", "compaction"),
+            ("layered", "activation"),
         ] {
             let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");

@@ -390,6 +390,7 @@ fn places(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, window: Window,
             _ if index >= window.start => Place::Window,
             Some(MarkKind::Sticky) => Place::Card(Section::StickyPins),
             Some(MarkKind::IncludeOnce) => Place::Card(Section::LeasedPins),
+            Some(MarkKind::Ephemeral) => leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING),
             Some(MarkKind::Leased { turns }) if turns > 0 => {
                 leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING)
             }

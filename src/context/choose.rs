@@ -69,7 +69,7 @@ impl Choice {
         let turns = input.turns.len();
         let holds = |turn: &TurnInput| {
             marks.turn(turn).is_some_and(|mark| match mark.kind {
-                MarkKind::Sticky | MarkKind::IncludeOnce => true,
+                MarkKind::Sticky | MarkKind::IncludeOnce | MarkKind::Ephemeral => true,
                 MarkKind::Leased { turns } => turns > 0,
                 MarkKind::Exclude | MarkKind::ExcludeOnce => false,
             })

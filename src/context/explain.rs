@@ -6,7 +6,7 @@ use super::forms::{Marks, tokens_in};
 use super::{choose, left_out, render};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
-use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::policy::Section;
@@ -19,6 +19,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     rows.extend(suggested);
     rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);
+    alive(&mut rows, input);
     let label = render::needs_label(&rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
         row.tokens += input.labelled;
@@ -107,7 +108,7 @@ pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form])
     rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
         MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),
         MarkKind::IncludeOnce => Some(card_row(turn, marks, Section::LeasedPins, MarkKind::IncludeOnce)),
-        MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
+        MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
     }));
     rows.push(open_row(input, open));
     rows
@@ -145,7 +146,8 @@ fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKin
     let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
     let reason = match kind {
         MarkKind::Sticky => Reason::Sticky,
-        MarkKind::Leased { turns } => Reason::Leased { left: turns },
+        MarkKind::Leased { turns } => Reason::Leased { left: turns, engine: by_engine(marks.turn(turn)) },
+        MarkKind::Ephemeral => Reason::Ephemeral,
         MarkKind::IncludeOnce | MarkKind::Exclude | MarkKind::ExcludeOnce => Reason::IncludedOnce,
     };
     Row {
@@ -165,10 +167,12 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
     turns
         .filter(|(_, place)| **place == Place::Window)
         .filter_map(|((index, turn), _)| {
-            let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
+            let own = admitted.marks.turn(turn);
+            let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,
-                Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns },
+                Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns, engine: by_engine(own) },
+                Some(MarkKind::Ephemeral) => Reason::Ephemeral,
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
                 Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
                     admitted.choice.takes(index)
@@ -178,6 +182,22 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
             (!row.items.is_empty()).then_some(row)
         })
         .collect()
+}
+
+/// Writes into the rows of what the program pinned how active it is.
+fn alive(rows: &mut [Row], input: &PlanInput) {
+    for turn in input.turns.iter().filter(|turn| !turn.facts.alive.is_empty()) {
+        let Some(row) = rows.iter_mut().find(|row| row.atom == turn.atom && row.pin.is_some()) else { continue };
+        if row.scores.is_empty() {
+            row.scores = turn.facts.alive.clone();
+        } else {
+            row.scores.parts.push(("activation".into(), turn.facts.alive.score.unwrap_or(0)));
+        }
+    }
+}
+
+fn by_engine(mark: Option<&Mark>) -> bool {
+    mark.is_some_and(|mark| mark.by == Actor::Engine)
 }
 
 fn open_row(input: &PlanInput, forms: &[Form]) -> Row {

@@ -54,6 +54,7 @@ impl<'a> Marks<'a> {
             MarkKind::Sticky => u32::MAX,
             MarkKind::IncludeOnce => u32::MAX - 1,
             MarkKind::Leased { turns } => turns.min(u32::MAX - 2),
+            MarkKind::Ephemeral => 1,
             MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
         })
     }

@@ -7,6 +7,7 @@
 //! * [`condense`] makes summaries of older turns and checks what they dropped.
 //! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
 
+pub mod activation;
 mod admit;
 pub mod audit;
 mod blocked;
@@ -17,6 +18,7 @@ mod forms;
 mod left_out;
 pub mod policy;
 pub mod project;
+pub mod references;
 pub mod render;
 mod summed;
 mod window;

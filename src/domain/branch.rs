@@ -8,6 +8,7 @@ use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, Mark};
 use super::mode::Mode;
 use super::plan::Anchor;
+use super::task::TaskSpan;
 use serde::{Deserialize, Serialize};
 
 /// A session as a list shows it.
@@ -64,6 +65,9 @@ pub struct Overrides {
     /// Pins that were suggested and turned down: they are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,
+    /// Its tasks, oldest first; only the last can be running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskSpan>,
 }
 
 /// A named pointer into the session's tree, with its overlay.

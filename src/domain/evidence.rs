@@ -77,7 +77,7 @@ impl Gate {
     }
 }
 
-/// A query cluster of a branch, by its ordinal from 1.
+/// A query cluster of a path: the number of the turn whose question begins it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(transparent)]
 pub struct ClusterId(pub u32);

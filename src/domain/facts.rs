@@ -2,6 +2,7 @@
 //! Not for: finding these out (`engine`) or weighing them (`context`).
 
 use super::message::Role;
+use super::plan::Scores;
 use serde::{Deserialize, Serialize};
 
 /// Something that a message holds.
@@ -53,6 +54,19 @@ impl Task {
     }
 }
 
+/// Where a turn stands among the tasks that a person named.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// In none.
+    #[default]
+    None,
+    /// In the one that is running.
+    Running,
+    /// In one that is done.
+    Done,
+}
+
 /// What is known of one message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessageFacts {
@@ -82,6 +96,11 @@ pub struct TurnFacts {
     pub similarity: Option<i32>,
     /// Its own priority, from 0 to 100.
     pub priority: u8,
+    /// Where it stands among the branch's tasks.
+    pub part: Part,
+    /// Its activation, where the program pinned it.
+    #[serde(skip_serializing_if = "Scores::is_empty")]
+    pub alive: Scores,
 }
 
 impl Default for TurnFacts {
@@ -94,6 +113,8 @@ impl Default for TurnFacts {
             mentions: (0, 0),
             similarity: None,
             priority: 50,
+            part: Part::None,
+            alive: Scores::default(),
         }
     }
 }

@@ -83,13 +83,15 @@ pub enum MarkKind {
     ExcludeOnce,
     /// Into the next completed turn's calls only.
     IncludeOnce,
+    /// Into the next completed turn's calls only, while the leases' cap and the room last: what the program keeps by itself.
+    Ephemeral,
 }
 
 impl MarkKind {
     /// Whether it pins.
     #[must_use]
     pub fn pins(self) -> bool {
-        matches!(self, Self::Sticky | Self::Leased { .. })
+        matches!(self, Self::Sticky | Self::Leased { .. } | Self::Ephemeral)
     }
 
     /// Whether it takes out.
@@ -102,7 +104,7 @@ impl MarkKind {
     #[must_use]
     pub fn wants(self) -> bool {
         match self {
-            Self::Sticky | Self::IncludeOnce => true,
+            Self::Sticky | Self::IncludeOnce | Self::Ephemeral => true,
             Self::Leased { turns } => turns > 0,
             Self::Exclude | Self::ExcludeOnce => false,
         }
@@ -111,7 +113,7 @@ impl MarkKind {
     /// Whether it is used up when a turn completes.
     #[must_use]
     pub fn once(self) -> bool {
-        matches!(self, Self::ExcludeOnce | Self::IncludeOnce)
+        matches!(self, Self::ExcludeOnce | Self::IncludeOnce | Self::Ephemeral)
     }
 
     /// The word for it.
@@ -123,6 +125,7 @@ impl MarkKind {
             Self::Exclude => "excluded",
             Self::ExcludeOnce => "excluded for this call",
             Self::IncludeOnce => "included for this call",
+            Self::Ephemeral => "ephemeral",
         }
     }
 }
@@ -147,6 +150,14 @@ pub struct Mark {
     /// The key of the last user message for which a lease was counted down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Hash>,
+    /// How often the program began its lease anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renewals: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Mark {

@@ -3,6 +3,7 @@
 //!
 //! A person's words for these are in the glossary of the crate's documentation.
 
+pub mod activation;
 pub mod asks;
 pub mod blocked;
 pub mod branch;
@@ -32,6 +33,7 @@ pub mod record;
 pub mod run;
 pub mod safe;
 pub mod state;
+pub mod task;
 pub mod tokens;
 pub mod trace;
 pub mod transition;

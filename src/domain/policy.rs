@@ -1,6 +1,7 @@
 //! Policies, layouts and the sections of a prompt, as data.
 //! Not for: applying them (`context`) or reading their files (`config`).
 
+use super::activation::Activation;
 use super::condense::Compaction;
 use super::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 use serde::{Deserialize, Serialize};
@@ -177,6 +178,10 @@ pub struct PolicySpec {
     pub leased_cap_tokens: u32,
     /// Turns that a new lease lasts.
     pub lease_turns: u32,
+    /// What the program leases and suggests by itself.
+    pub activation: Activation,
+    /// Bring back how an error was resolved when a tool fails in the same way again.
+    pub error_pairs: bool,
     /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
     pub choose: Choose,
     /// For `lane`.
@@ -207,6 +212,8 @@ impl Default for PolicySpec {
             state_block: StateBlock::Required,
             leased_cap_tokens: 2_048,
             lease_turns: 15,
+            activation: Activation::default(),
+            error_pairs: true,
             choose: Choose::default(),
             lanes: Lanes::default(),
             relevance: Relevance::default(),

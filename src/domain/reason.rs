@@ -25,7 +25,16 @@ pub enum Reason {
     Leased {
         /// Turns left.
         left: u32,
+        /// By the program itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        engine: bool,
     },
+    /// In: the program keeps it for one call, because it was just spoken of.
+    Ephemeral,
+    /// In, brought back: an error like the one just met.
+    ErrorBefore,
+    /// In, brought back: what was said once the same tool worked after that error.
+    ErrorResolved,
     /// In: within the window.
     Recent,
     /// In: older, and relevant enough.
@@ -59,6 +68,11 @@ pub enum Reason {
     },
     /// Suggested: the model named it to be pinned.
     PinSuggested,
+    /// Suggested: the program's lease on it was renewed again and again.
+    PinEarned {
+        /// How often.
+        renewals: u32,
+    },
     /// Out: no room.
     Budget {
         /// Tokens that were free for it.
@@ -141,7 +155,10 @@ impl Reason {
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The turn that is being asked; it always goes.".into(),
             Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
-            Self::Leased { left } => format!("Leased: stays for {left} more {}.", turns_word(*left)),
+            Self::Leased { left, engine } => leased(*left, *engine),
+            Self::Ephemeral => "Just spoken of: the program keeps it for this call.".into(),
+            Self::ErrorBefore => "An earlier error like the one just met.".into(),
+            Self::ErrorResolved => "What was said once it worked, after an earlier error like the one just met.".into(),
             Self::Recent => "Recent: inside the window.".into(),
             Self::Relevant => "Older, and relevant enough to stay.".into(),
             Self::WorkingLevel => "In the working level.".into(),
@@ -155,6 +172,7 @@ impl Reason {
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
+            Self::PinEarned { renewals } => earned(*renewals),
             Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
@@ -199,6 +217,9 @@ impl Reason {
             Self::Open => "open",
             Self::Sticky => "sticky",
             Self::Leased { .. } => "leased",
+            Self::Ephemeral => "ephemeral",
+            Self::ErrorBefore => "error_before",
+            Self::ErrorResolved => "error_resolved",
             Self::Recent => "recent",
             Self::Relevant => "relevant",
             Self::WorkingLevel => "working_level",
@@ -211,6 +232,7 @@ impl Reason {
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
             Self::PinSuggested => "pin_suggested",
+            Self::PinEarned { .. } => "pin_earned",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",
             Self::Superseded { .. } => "superseded",
@@ -234,6 +256,15 @@ impl Reason {
             Self::LevelsOver { .. } => "levels_over",
         }
     }
+}
+
+fn leased(left: u32, engine: bool) -> String {
+    let by = if engine { " by the program, because it was spoken of" } else { "" };
+    format!("Leased{by}: stays for {left} more {}.", turns_word(left))
+}
+
+fn earned(renewals: u32) -> String {
+    format!("Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
 }
 
 fn turns_word(n: u32) -> &'static str {

@@ -1,9 +1,9 @@
 //! One step in the life of something that may be sent: suggested, pinned, dismissed, leased, confirmed; with who and why.
 //! Not for: undoing it (`op`) or deciding it (`engine`).
 
-use super::hash::Hash;
+use super::hash::{Fields, Hash};
 use super::ids::{BranchId, MemoryId};
-use super::mark::{Actor, Atom};
+use super::mark::{Actor, Atom, MarkKind};
 use serde::{Deserialize, Serialize};
 
 /// What took the step.
@@ -14,6 +14,17 @@ pub enum Subject {
     Item(Atom),
     /// A memory.
     Memory(MemoryId),
+}
+
+impl Subject {
+    /// One hash for it, by which its steps are found.
+    #[must_use]
+    pub fn key(&self) -> Hash {
+        match self {
+            Self::Item(atom) => atom.key(),
+            Self::Memory(id) => Fields::new("memory").text(&id.to_string()).finish(),
+        }
+    }
 }
 
 /// Where an item can stand.
@@ -34,6 +45,36 @@ pub enum Standing {
     Leased,
     /// A pin until taken off.
     Sticky,
+    /// Taken out.
+    Excluded,
+}
+
+impl Standing {
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Suggested => "suggested",
+            Self::Dismissed => "dismissed",
+            Self::Confirmed => "confirmed",
+            Self::Ephemeral => "ephemeral",
+            Self::Leased => "leased",
+            Self::Sticky => "sticky",
+            Self::Excluded => "excluded",
+        }
+    }
+
+    /// Where a mark puts its item.
+    #[must_use]
+    pub fn of(mark: MarkKind) -> Self {
+        match mark {
+            MarkKind::Sticky => Self::Sticky,
+            MarkKind::Leased { .. } => Self::Leased,
+            MarkKind::IncludeOnce | MarkKind::Ephemeral => Self::Ephemeral,
+            MarkKind::Exclude | MarkKind::ExcludeOnce => Self::Excluded,
+        }
+    }
 }
 
 /// A step, as it is stored. It holds no text of any message.

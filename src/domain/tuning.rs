@@ -296,6 +296,10 @@ pub struct Levels {
     pub task: Milli,
     /// Weight of being pinned.
     pub explicit: Milli,
+    /// Added for a turn of the task that is running.
+    pub running: Milli,
+    /// Added for a turn of a task that is done: below 0, it leaves sooner.
+    pub done: Milli,
 }
 
 impl Default for Levels {
@@ -314,6 +318,8 @@ impl Default for Levels {
             references: Milli(200),
             task: Milli(400),
             explicit: Milli(100),
+            running: Milli(200),
+            done: Milli(-200),
         }
     }
 }

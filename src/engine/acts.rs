@@ -43,6 +43,7 @@ impl Core {
         let mut changes = Vec::new();
         let mut writes = Vec::new();
         let mut said = String::new();
+        let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         for item in items {
             let (target, note) = self.target(&branch, item)?;
             if act == Act::Reply {
@@ -61,8 +62,15 @@ impl Core {
                 mark: after.clone(),
             });
             let change = Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) };
-            writes.extend(self.mark_step(&change));
+            writes.extend(self.mark_step(&change, "decided by the person"));
             changes.push(change);
+            for mark in if pins { self.overtaken(&branch, &target) } else { Vec::new() } {
+                let (target, expect) = (mark.target, Some(mark.revision));
+                writes.push(Write::PutMark { branch: id, target, expect, mark: None });
+                let change = Change::Mark { branch: id, target, before: Some(Box::new(mark)), after: None };
+                writes.extend(self.mark_step(&change, "pinned in its stead"));
+                changes.push(change);
+            }
         }
         if changes.is_empty() {
             return Ok(Answer::Done("Nothing is selected.".into()));
@@ -72,6 +80,15 @@ impl Core {
         self.apply_marks(id, &changes);
         self.show_branch(id);
         Ok(Answer::Done(format!("{said}. u undoes it.")))
+    }
+
+    /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
+    fn overtaken(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
+        let Ok(session) = self.session_of(branch.id) else { return Vec::new() };
+        let key = super::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
+        let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
+        let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
+        own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
     }
 
     /// Puts mark changes into memory.
@@ -119,6 +136,7 @@ impl Core {
             inherited_from: None,
             revision: before.map_or(0, |mark| mark.revision) + 1,
             counted: None,
+            renewals: 0,
         }))
     }
 
@@ -390,7 +408,7 @@ fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
         (_, Some(MarkKind::Leased { turns })) => format!("Leased for {turns} turns"),
         (_, Some(MarkKind::Exclude)) => "Excluded".into(),
         (_, Some(MarkKind::ExcludeOnce)) => "Excluded from this call".into(),
-        (_, Some(MarkKind::IncludeOnce)) => "Included in this call".into(),
+        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in this call".into(),
         (Some(kind), None) if kind.pins() => "Pin taken off".into(),
         (Some(kind), None) if kind.excludes() => "Exclusion taken back".into(),
         (_, None) => "Mark taken off".into(),

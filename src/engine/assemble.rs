@@ -296,13 +296,19 @@ impl<'a> Work<'a> {
                 }
                 MarkKind::Leased { turns } if turns > 0 => {
                     let text = project::fenced("Note kept for some turns", note);
-                    self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::Leased { left: turns })
+                    self.block(
+                        Section::LeasedPins,
+                        RowKind::Card,
+                        text,
+                        &title,
+                        Reason::Leased { left: turns, engine: false },
+                    )
                 }
                 MarkKind::IncludeOnce => {
                     let text = project::fenced("Text carried along from another branch", note);
                     self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::IncludedOnce)
                 }
-                MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+                MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
             block.atom = Some(mark.target);
             blocks.push(block);

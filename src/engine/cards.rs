@@ -26,7 +26,8 @@ pub(super) struct Cards<'a> {
 
 impl Cards<'_> {
     pub(super) fn put(&self, found: &mut Gathered, looked: &Looked) {
-        let set = set(looked, self.library, &self.snapshot.rules.mode);
+        let cluster = found.bag.subject.map(|subject| subject.id);
+        let set = RetrievalSet { cluster, ..set(looked, self.library, &self.snapshot.rules.mode) };
         let input = &mut found.input;
         let before = input.basis.frozen;
         let mut frozen = Fields::new("looked up").hash(before).hash(set.id).json(&set.gate);
@@ -60,7 +61,7 @@ impl Cards<'_> {
             Gate::Pass(_) | Gate::Skipped(_) => format!("{count} found among {} older messages", looked.among),
         };
         let mut blocks = vec![self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among })];
-        blocks[0].title = title;
+        (blocks[0].title, blocks[0].scores) = super::subjects::told(title, found.bag.subject);
         blocks[0].atom = Some(Atom::Section { text: Hash::of(b"search") });
         for (place, card) in looked.filled.cards.iter().enumerate() {
             let last = if place + 1 == count { format!("{mark}>>>\n\n") } else { String::new() };

@@ -1,16 +1,15 @@
-//! What is written at the ends of a turn: nodes, the head's move, the run's end, state, leases. Each end is one transaction.
+//! What is written at the ends of a turn: nodes, the head's move, the run's end, the state. Each end is one transaction.
 //! Not for: when that happens (`turn`).
 
 use super::api::{DraftKind, Event};
 use super::core::Core;
 use super::live::{Live, new_head};
+use super::reflect::{Moved, Reflected};
 use super::snapshot::fresh_key;
 use super::turn::Phase;
 use crate::domain::branch::StateVersion;
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::{Actor, Mark, MarkKind};
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::{Change, Operation};
 use crate::domain::policy::StateBlock;
@@ -148,7 +147,7 @@ impl Core {
         Ok(head)
     }
 
-    /// The answer becomes a node and the run ends; with a natural end, leases count down and once-marks are used up.
+    /// The answer becomes a node and the run ends; with a natural end, the turn is reflected upon (`reflect`).
     pub(super) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
         self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
     }
@@ -168,15 +167,12 @@ impl Core {
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
             writes.extend(wishes.writes);
             let counts = end == End::Complete && !bare;
-            let marks = if counts { core.marks_after(branch, live)? } else { Vec::new() };
-            writes.extend(marks.iter().map(|(old, new)| Write::PutMark {
-                branch,
-                target: old.target,
-                expect: Some(old.revision),
-                mark: new.clone(),
-            }));
-            writes.extend(core.head_operation(branch, live, head.id, &marks));
-            Ok(((head, state, marks, card, wishes.said), writes))
+            let done = if counts { core.reflect(branch, live, &head, content)? } else { Reflected::default() };
+            writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
+            writes.extend(done.writes);
+            writes.extend(core.head_operation(branch, live, head.id, &done.marks));
+            let said = [wishes.said, done.said].concat();
+            Ok(((head, state, done.marks, card, said), writes))
         })?;
         let (head, state, marks, card, said) = answered;
         live.undoable = live.moves;
@@ -184,9 +180,9 @@ impl Core {
         if let Ok(session) = self.session_mut(branch) {
             session.add_states(state.clone());
             if let Some(branch) = session.branch_mut(branch) {
-                for (old, new) in marks {
-                    branch.marks.retain(|mark| mark.target != old.target);
-                    branch.marks.extend(new);
+                for moved in marks {
+                    branch.marks.retain(|mark| mark.target != moved.target);
+                    branch.marks.extend(moved.after);
                 }
             }
         }
@@ -226,37 +222,9 @@ impl Core {
         self.say(Event::Run(Box::new(card)));
     }
 
-    /// Leases that were sent lose a turn, once a user message; once-marks that counted in a call are used up.
-    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<(Mark, Option<Mark>)>, Failure> {
-        let session = self.session_of(branch)?;
-        let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
-        let changed = |mark: &Mark| -> Option<(Mark, Option<Mark>)> {
-            match mark.kind {
-                kind if kind.once() => Some((mark.clone(), None)),
-                MarkKind::Leased { turns } if turns > 0 && mark.counted != user && sent(live, mark) => {
-                    let next = Mark {
-                        kind: MarkKind::Leased { turns: turns - 1 },
-                        counted: user,
-                        by: Actor::Engine,
-                        revision: mark.revision + 1,
-                        ..mark.clone()
-                    };
-                    Some((mark.clone(), Some(next)))
-                }
-                MarkKind::Sticky
-                | MarkKind::Leased { .. }
-                | MarkKind::Exclude
-                | MarkKind::ExcludeOnce
-                | MarkKind::IncludeOnce => None,
-            }
-        };
-        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
-        Ok(session.branch(branch)?.marks.iter().filter(counted).filter_map(changed).collect())
-    }
-
     /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
     /// and the window as they were.
-    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[(Mark, Option<Mark>)]) -> Vec<Write> {
+    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[Moved]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
         }
@@ -266,12 +234,7 @@ impl Core {
             DraftKind::Message | DraftKind::Continue(_) => "went on from an earlier answer",
         };
         let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
-        changes.extend(marks.iter().map(|(old, new)| Change::Mark {
-            branch,
-            target: old.target,
-            before: Some(Box::new(old.clone())),
-            after: new.clone().map(Box::new),
-        }));
+        changes.extend(marks.iter().map(|moved| moved.change(branch)));
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
         let anchor = super::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
@@ -409,19 +372,6 @@ fn moved(branch: BranchId, live: &Live, tip: NodeId) -> Option<Write> {
 /// Whether the turn's own message uses the branch's reply up.
 fn uses_reply(live: &Live) -> bool {
     matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
-}
-
-/// Whether what a mark is on went with one of the turn's calls.
-fn sent(live: &Live, mark: &Mark) -> bool {
-    let first = |atom: &crate::domain::mark::Atom| -> Option<Hash> {
-        match atom {
-            crate::domain::mark::Atom::Turn { user, .. } => Some(*user),
-            crate::domain::mark::Atom::Preamble { first } => Some(*first),
-            _ => None,
-        }
-    };
-    live.sent.contains(&mark.target)
-        || live.sent.iter().any(|atom| first(atom).is_some() && first(atom) == first(&mark.target))
 }
 
 pub(super) fn status_of(end: End) -> RunStatus {

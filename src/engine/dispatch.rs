@@ -92,6 +92,8 @@ impl Core {
             Request::RebuildState { branch } => self.rebuild_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
             Request::Condense { branch, act } => self.condense(branch, act),
+            Request::Task { branch, act } => self.task(branch, &act),
+            Request::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),

@@ -4,14 +4,19 @@
 
 use super::gather::{Gatherer, bar};
 use super::snapshot::{Snapshot, TurnHeads};
+use crate::context::activation::{HORIZON, activation};
 use crate::context::policy::{conversation, mentions};
 use crate::context::project;
-use crate::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
+use crate::domain::activation::{Touch, Touches};
+use crate::domain::evidence::ClusterId;
+use crate::domain::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::input::TurnInput;
 use crate::domain::lane::Lane;
+use crate::domain::mark::{Actor, Atom, Mark};
 use crate::domain::message::{Content, NodeHead, Role};
+use crate::domain::plan::Scores;
 use crate::domain::state;
 use crate::domain::tuning::{Adaptive, Choose};
 use std::collections::HashMap;
@@ -79,10 +84,12 @@ pub(super) fn freeze(
         turn.facts = TurnFacts {
             lane: heads.heads.first().map_or_else(String::new, |head| Lane::read(&head.lane).text()),
             age: heads.heads.last().map_or(0, |head| age(now, head)),
+            part: part(snapshot, heads.at),
             ..TurnFacts::default()
         };
     }
     open.facts.lane = Lane::read(&snapshot.lane).text();
+    alive(gatherer, snapshot, turns)?;
     if matches!(snapshot.rules.policy.choose, Choose::Recent | Choose::Lane) {
         return Ok(());
     }
@@ -110,6 +117,45 @@ pub(super) fn freeze(
         turn.facts.similarity = Some(mentions::likeness(&terms[at], &asked));
     }
     Ok(())
+}
+
+/// How active the turns are that the program pinned, by what the last turns of the path touched.
+fn alive(gatherer: &Gatherer, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
+    let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
+    if own.is_empty() {
+        return Ok(());
+    }
+    let path = &snapshot.path;
+    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
+    let tips: Vec<Hash> =
+        path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
+    let mut known = gatherer.touches(snapshot.session, &tips)?;
+    let past: Vec<Touches> = tips.iter().map(|tip| known.remove(tip).unwrap_or_default()).collect();
+    let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
+    for turn in turns {
+        let Atom::Turn { user, .. } = turn.atom else { continue };
+        if own.contains(&user) {
+            let of = |touches: &Touches| touches.touched.iter().find(|touch| touch.item == user).copied();
+            let seen: Vec<Touch> = past.iter().map(|touches| of(touches).unwrap_or_default()).collect();
+            let (whole, parts) = activation(&seen, &clusters, &snapshot.rules.policy.activation);
+            let parts = parts.into_iter().filter(|(_, part)| *part != 0).map(|(name, part)| (name.to_owned(), part));
+            turn.facts.alive = Scores { score: Some(whole), parts: parts.collect() };
+        }
+    }
+    Ok(())
+}
+
+fn turn_of(mark: &Mark) -> Option<Hash> {
+    match mark.target {
+        Atom::Turn { user, .. } => Some(user),
+        _ => None,
+    }
+}
+
+/// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
+fn part(snapshot: &Snapshot, at: usize) -> Part {
+    let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
+    held.map_or(Part::None, |(_, _, done)| if *done { Part::Done } else { Part::Running })
 }
 
 /// Seconds between a message and the newest of its path.

@@ -264,6 +264,7 @@ fn taken(snapshot: &Snapshot, input: &PlanInput, plan: &ContextPlan) -> Vec<Rang
             out.extend(by_hand(snapshot, heads.at, &heads.heads).map(|at| at..at + 1));
         }
     }
+    super::repeats::held(snapshot, input, &mut out);
     out
 }
 

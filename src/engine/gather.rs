@@ -10,14 +10,17 @@ use super::setup::Prompts;
 use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
 use crate::context::render::Texts;
+use crate::domain::activation::Touches;
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::ids::NodeId;
+use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::input::{Bar, MessageInput, PartInput, PlanInput};
 use crate::domain::message::{Content, End, Node, NodeHead, Part, Role};
 use crate::domain::plan::{Form, Warning};
 use crate::domain::tokens::{CountTokens, Encoding};
+use crate::domain::trace::ToolTrace;
+use crate::retrieval::cluster::Placed;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
@@ -38,6 +41,8 @@ pub(super) struct Bag {
     pub(super) recipes: HashMap<Hash, Recipe>,
     /// What was looked up.
     pub(super) sets: Vec<RetrievalSet>,
+    /// The subject of what is asked.
+    pub(super) subject: Option<Placed>,
     pub(super) contents: HashMap<Hash, Arc<Content>>,
 }
 
@@ -78,6 +83,7 @@ pub(super) struct Gatherer {
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
     pub(super) facts: super::facts::Memory,
+    pub(super) questions: super::subjects::Questions,
 }
 
 impl Gatherer {
@@ -93,6 +99,7 @@ impl Gatherer {
             contents: HashMap::new(),
             content_bytes: 0,
             facts: super::facts::Memory::default(),
+            questions: super::subjects::Questions::default(),
         }
     }
 
@@ -103,6 +110,7 @@ impl Gatherer {
         self.content_bytes = 0;
         self.finder.forget();
         self.facts.forget();
+        self.questions.forget();
     }
 
     /// Gathers. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
@@ -123,7 +131,9 @@ impl Gatherer {
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let mut found = Work::new(self, snapshot).assemble()?;
         let asked = found::asked(self, snapshot)?;
+        found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
+        super::repeats::add(self, snapshot, &mut found)?;
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);
         Ok(found)
@@ -217,6 +227,21 @@ impl Gatherer {
             self.contents.insert(key, content.clone());
             content
         }))
+    }
+
+    /// The newest tool calls of a session, oldest first.
+    pub(super) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
+        Ok(self.store.traces(session, most)?)
+    }
+
+    /// What turns touched, by the keys of their last nodes.
+    pub(super) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
+        Ok(self.store.touches(session, tips)?)
+    }
+
+    /// A message with its head.
+    pub(super) fn node(&self, id: NodeId) -> Result<Option<Node>, Failure> {
+        Ok(self.store.nodes(&[id])?.pop())
     }
 
     /// Tokens of a text.

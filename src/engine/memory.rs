@@ -263,16 +263,32 @@ impl Core {
         gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
     }
 
-    /// Whether the model suggested on this branch to pin it.
+    /// Whether the model, or the program, suggested on this branch to pin it.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
         let Atom::Message { node } = target else { return false };
-        let on = |session: &super::session::Session| {
+        let by_model = |session: &super::session::Session| {
             session.states.iter().flat_map(|state| &state.pins).any(|pin| pin.branch == id && pin.key == *node)
         };
-        self.session_of(id).is_ok_and(on)
+        let earned = |branch: &Branch| {
+            let after = self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
+            branch.marks.iter().any(|mark| super::suggested::earned(mark, after) == Some(*node))
+        };
+        self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(earned))
     }
 
-    fn pin_step(&self, branch: &Branch, target: Atom, (from, to): (Standing, Standing)) -> Write {
+    fn pin_step(&self, branch: &Branch, target: Atom, step: (Standing, Standing)) -> Write {
+        self.told_step(branch, target, step, "decided by the person", Actor::User)
+    }
+
+    /// A step on a branch.
+    pub(super) fn told_step(
+        &self,
+        branch: &Branch,
+        target: Atom,
+        (from, to): (Standing, Standing),
+        reason: &str,
+        by: Actor,
+    ) -> Write {
         let session = self.session_of(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
         Write::PutTransition {
@@ -281,28 +297,25 @@ impl Core {
                 item: Subject::Item(target),
                 from,
                 to,
-                reason: "decided by the person".into(),
+                reason: reason.into(),
                 turn: tip,
                 branch: Some(branch.id),
-                by: Actor::User,
+                by,
                 at: self.now(),
             }),
         }
     }
 
-    /// The step of a suggested pin in a change of its mark: accepted, or taken off again.
-    pub(super) fn mark_step(&self, change: &Change) -> Option<Write> {
+    /// The step of an item in a change of its mark by a person: pinned, taken out, taken off again, undone.
+    pub(super) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
         let Change::Mark { branch, target, before, after } = change else { return None };
-        let branch = self.branch(*branch).ok().filter(|branch| self.suggests(branch.id, target))?;
-        let stands = |mark: Option<&Mark>| match mark.map(|mark| mark.kind) {
-            None => Standing::Suggested,
-            Some(MarkKind::Sticky) => Standing::Sticky,
-            Some(MarkKind::Leased { .. }) => Standing::Leased,
-            Some(MarkKind::IncludeOnce) => Standing::Ephemeral,
-            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => Standing::None,
-        };
+        let branch = self.branch(*branch).ok()?;
+        let waits = self.suggests(branch.id, target) && !branch.overrides.dismissed.contains(target);
+        let nothing = if waits { Standing::Suggested } else { Standing::None };
+        let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| Standing::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
-        (step.0 != step.1).then(|| self.pin_step(&branch, *target, step))
+        let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
+        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
     }
 
     /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.
@@ -344,7 +357,7 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
 }
 
 /// A text that may be kept: one line, not too long, and nothing that looks like a secret.
-fn fit(said: &str) -> Result<String, Failure> {
+pub(super) fn fit(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
         return Err(Failure::user("A memory needs words."));

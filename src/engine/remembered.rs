@@ -122,9 +122,9 @@ fn hundredths(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 100.0).round() as u32
 }
 
-/// Tokens of the memories among what is looked up.
+/// Tokens of what is looked up and stands there before older messages: memories, errors that come again.
 pub(super) fn held(input: &PlanInput) -> u32 {
-    let ours = |block: &&Block| block.kind == RowKind::Memory && block.section == Section::Retrieved;
+    let ours = |block: &&Block| block.section == Section::Retrieved;
     input.blocks.iter().filter(ours).fold(0, |sum, block| sum.saturating_add(block.tokens))
 }
 
@@ -179,8 +179,8 @@ pub(super) fn add(
 fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-        MarkKind::Leased { turns: 0 } => return None,
-        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns }),
+        MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => return None,
+        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
         MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
         MarkKind::Exclude => (Section::Retrieved, Reason::UserExcluded { once: false }),
         MarkKind::ExcludeOnce => (Section::Retrieved, Reason::UserExcluded { once: true }),

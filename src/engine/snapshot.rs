@@ -15,6 +15,7 @@ use crate::domain::lane::Lane;
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::mode::SearchWish;
+use crate::domain::task::TaskSpan;
 use crate::domain::tree::{Slot, Turn};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,8 +65,10 @@ pub(super) struct Snapshot {
     pub(super) haste: Haste,
     /// Whether to wait until all older messages are indexed.
     pub(super) waits: bool,
-    /// What the model suggested to pin.
+    /// What is suggested to pin.
     pub(super) suggested: Vec<Suggestion>,
+    /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
+    pub(super) tasks: Vec<(usize, usize, bool)>,
 }
 
 /// What is asked.
@@ -132,13 +135,28 @@ pub(super) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         search: question.search,
         haste: Haste::Typing,
         waits: false,
-        suggested: suggested::on(session, branch, &path),
+        suggested: suggested::on(session, branch, &path, rules.policy.activation.suggest_after),
+        tasks: tasks(session, branch, &on_path),
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),
         branch: branch.clone(),
         rules,
     }
+}
+
+/// Where the branch's tasks stand on its path; those that began off it are left out.
+fn tasks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
+    let after = |key: Hash| {
+        let slot = session.tree.by_key(key).filter(|slot| on_path(*slot))?;
+        Some(session.tree.depth(slot) as usize + 1)
+    };
+    let span = |task: &TaskSpan| {
+        let from = task.from.map_or(Some(0), after)?;
+        let to = task.to.and_then(after).filter(|_| task.done).unwrap_or(usize::MAX);
+        Some((from, to, task.done))
+    };
+    branch.overrides.tasks.iter().filter_map(span).collect()
 }
 
 /// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.

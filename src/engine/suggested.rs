@@ -1,4 +1,5 @@
-//! Pins that the model suggested on a branch: which of them still wait for a person, as rows of the plan.
+//! Pins that the model suggested on a branch, or that the program does because it leased them again and again: which of
+//! them still wait for a person, as rows of the plan.
 //! Not for: reading them from answers (`wishes`) or dismissing them (`memory`).
 //!
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody has marked that
@@ -10,7 +11,7 @@ use crate::domain::branch::Branch;
 use crate::domain::hash::Hash;
 use crate::domain::ids::SessionId;
 use crate::domain::input::{Near, PlanInput};
-use crate::domain::mark::Atom;
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::{End, NodeHead};
 use crate::domain::plan::{Reason, RowKind, Scores, Source};
 use std::collections::HashSet;
@@ -27,10 +28,21 @@ pub(super) struct Suggestion {
     turn: u32,
     bytes: u64,
     session: SessionId,
+    /// How often the program renewed its lease; none where the model named it.
+    renewals: Option<u32>,
 }
 
-/// The suggestions that wait on a branch, newest first.
-pub(super) fn on(session: &Session, branch: &Branch, path: &PathView) -> Vec<Suggestion> {
+/// The user message of a turn whose lease by the program was renewed so often that a pin is suggested.
+pub(super) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
+    let own = mark.by == Actor::Engine && mark.renewals >= after.max(1);
+    match (mark.target, mark.kind) {
+        (Atom::Turn { user, .. }, MarkKind::Leased { .. }) if own => Some(user),
+        _ => None,
+    }
+}
+
+/// The suggestions that wait on a branch: the program's by their place, then the model's, newest first.
+pub(super) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
     let tree = &session.tree;
     let place = |key: Hash| {
         let slot = tree.by_key(key)?;
@@ -39,6 +51,17 @@ pub(super) fn on(session: &Session, branch: &Branch, path: &PathView) -> Vec<Sug
     };
     let mut seen: HashSet<Hash> = HashSet::new();
     let mut found = Vec::new();
+    let mut earned: Vec<(usize, u32)> = branch
+        .marks
+        .iter()
+        .filter_map(|mark| Some((place(earned(mark, after)?)?, mark.renewals)))
+        .filter(|(at, _)| !branch.overrides.dismissed.contains(&atom(tree.head(path.slots[*at]).key)))
+        .collect();
+    earned.sort_unstable();
+    for (at, renewals) in earned {
+        seen.insert(tree.head(path.slots[at]).key);
+        found.push(at_place(session, path, at, Some(renewals)));
+    }
     let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
     for version in answers.filter(|version| place(version.key).is_some()) {
         for pin in version.pins.iter().filter(|pin| pin.branch == branch.id) {
@@ -51,17 +74,23 @@ pub(super) fn on(session: &Session, branch: &Branch, path: &PathView) -> Vec<Sug
             if removed || branch.overrides.dismissed.contains(&atom(pin.key)) || marked(branch, &keys) {
                 continue;
             }
-            let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-            found.push(Suggestion {
-                head: head.clone(),
-                turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
-                bytes: path.bytes(tree, turn..turn + 1),
-                session: session.card.id,
-            });
+            found.push(at_place(session, path, at, None));
         }
     }
     found.truncate(WAITING);
     found
+}
+
+fn at_place(session: &Session, path: &PathView, at: usize, renewals: Option<u32>) -> Suggestion {
+    let turn = path.turn_at(at);
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    Suggestion {
+        head: session.tree.head(path.slots[at]).clone(),
+        turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
+        bytes: path.bytes(&session.tree, turn..turn + 1),
+        session: session.card.id,
+        renewals,
+    }
 }
 
 /// How a suggestion's row is named: the message, so that the turn keeps a row of its own.
@@ -70,7 +99,7 @@ pub(super) fn atom(key: Hash) -> Atom {
 }
 
 fn marked(branch: &Branch, turn: &[Hash]) -> bool {
-    branch.marks.iter().any(|mark| match mark.target {
+    branch.marks.iter().filter(|mark| mark.by != Actor::Engine).any(|mark| match mark.target {
         Atom::Turn { user: key, .. }
         | Atom::Preamble { first: key }
         | Atom::Message { node: key }
@@ -93,7 +122,7 @@ pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
         kind: RowKind::Message,
         title: suggestion.head.preview.clone(),
         tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
-        reason: Reason::PinSuggested,
+        reason: suggestion.renewals.map_or(Reason::PinSuggested, |renewals| Reason::PinEarned { renewals }),
         remedy: ("pin".into(), "pins it for good".into()),
         source: Source {
             session: Some(suggestion.session),

@@ -6,7 +6,7 @@ use super::core::Core;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::Mark;
+use crate::domain::mark::{Actor, Mark};
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::Anchor;
 use crate::store::Store;
@@ -16,10 +16,12 @@ impl Core {
     /// Undoes the newest operation of the session that is not undone.
     pub(super) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.session()?.card.id)?;
-        let Some(op) = ops.into_iter().rev().find(|op| !op.undone) else {
+        let back = |op: &Operation| op.changes.iter().rev().map(inverse).collect::<Vec<Change>>();
+        let spent = |op: &Operation| by_program(op) && back(op).iter().any(|c| self.must_still_be(c, true).is_err());
+        let Some(op) = ops.into_iter().rev().find(|op| !op.undone && !spent(op)) else {
             return Ok(Answer::Done("There is nothing to undo.".into()));
         };
-        let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
+        let back = back(&op);
         self.carry_out(&op, &back, true)?;
         self.put_down_undone(&op.changes);
         Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
@@ -42,7 +44,7 @@ impl Core {
         let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
-        writes.extend(changes.iter().filter_map(|change| self.mark_step(change)));
+        writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or done again")));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.branch(*branch)?.anchor;
@@ -85,7 +87,7 @@ impl Core {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
                 let now = self.branch(*branch)?.marks.into_iter().find(|mark| mark.target == *target);
-                now.map(|mark| mark.kind) == before.as_ref().map(|mark| mark.kind)
+                same_kind(now.as_ref(), before.as_deref())
             }
             Change::Head { branch, before, .. } => {
                 !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
@@ -272,6 +274,19 @@ pub(super) fn keep_capsules_anchor(branch: BranchId, capsules: &[Hash], anchor: 
 /// Remembers where the window was anchored while the branch stood on a head that an operation leaves.
 pub(super) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
     Write::Setting { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
+}
+
+/// Whether two marks are of one kind; a lease that has counted down is still that lease.
+fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
+    let kind = |mark: Option<&Mark>| mark.map(|mark| std::mem::discriminant(&mark.kind));
+    kind(a) == kind(b)
+}
+
+/// Whether an operation changed nothing but the program's own marks. Where those are gone by themselves meanwhile, undoing
+/// passes it over.
+fn by_program(op: &Operation) -> bool {
+    let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
+    op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

@@ -156,7 +156,8 @@ impl Core {
         Ok(found)
     }
 
-    fn named(
+    /// The message that a name means on a path, where it means one and no other.
+    pub(super) fn named(
         &self,
         name: &str,
         session: &Session,

@@ -1,15 +1,14 @@
-//! Query clusters (what a branch is about just now) and the state of a conversation, both in whole numbers, the same on
-//! every machine.
-//! Not for: the vectors of an embedder (`vector`), and nothing here looks anything up.
+//! Query clusters: which of a conversation's questions are about one subject, in whole numbers, the same on every machine.
+//! Not for: the vectors of an embedder (`vector`), and nothing here looks anything up. What a conversation is doing is told
+//! in `context::policy::conversation`.
 //!
 //! A query becomes a vector of hashed words, pairs of words and runs of three characters, each counted once into one of
 //! [`WIDTH`] places with a sign. Its cosine with a cluster's centroid is compared by cross-multiplying whole numbers. Below
 //! 0.35 a new cluster begins (see DEFINITIONS of the design: query cluster); a query that names nothing inherits.
 
 use super::stops::is_filler;
-use super::words::{Analyzer, hash, words_of};
+use super::words::{Analyzer, hash};
 use crate::domain::evidence::ClusterId;
-use serde::{Deserialize, Serialize};
 
 /// Places of a vector.
 pub const WIDTH: usize = 256;
@@ -73,40 +72,50 @@ fn near(a: &[i64], b: &[i64]) -> bool {
     dot > 0 && matches!((left, right), (Some(left), Some(right)) if left >= right)
 }
 
-/// The clusters of one branch.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+/// The subjects of some questions in a row.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Clusters {
-    /// Centroids (sums of scaled vectors, halved when they grow long), by ordinal.
-    centroids: Vec<Vec<i64>>,
-    /// The cluster of the last query.
+    /// Centroids: sums of scaled vectors, halved when they grow long; the oldest first.
+    known: Vec<(ClusterId, Vec<i64>)>,
+    /// The cluster of the last question.
     current: Option<ClusterId>,
 }
 
+/// Where a question belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Its cluster.
+    pub id: ClusterId,
+    /// How like the cluster it is, in thousandths; none where it names nothing and inherits.
+    pub likeness: Option<i32>,
+    /// It begins the cluster.
+    pub new: bool,
+}
+
 impl Clusters {
-    /// The cluster of the last query.
+    /// Where a question belongs, without remembering it: the current cluster if it is near, else the oldest other that is,
+    /// else a new one, which the turn with this number begins. A question that names nothing inherits; none where there is
+    /// nothing to inherit.
     #[must_use]
-    pub fn current(&self) -> Option<ClusterId> {
-        self.current
-    }
-
-    /// Where a query belongs, without remembering it: the current cluster if it is near, else the first other that is,
-    /// else a new one. A query that names nothing inherits.
-    #[must_use]
-    pub fn place(&self, query: &str) -> Option<ClusterId> {
-        let Some(hashed) = Hashed::new(query) else { return self.current };
+    pub fn place(&self, question: Option<&Hashed>, number: u32) -> Option<Placed> {
+        let inherits = |id| Placed { id, likeness: None, new: false };
+        let Some(hashed) = question else { return self.current.map(inherits) };
         let vector = hashed.scaled();
-        let fits = |id: &ClusterId| self.centroid(*id).is_some_and(|centroid| near(centroid, &vector));
-        let all = (1..=self.count()).map(ClusterId);
-        self.current.filter(fits).or_else(|| all.into_iter().find(fits)).or(Some(ClusterId(self.count() + 1)))
+        let own = self.known.iter().filter(|(id, _)| Some(*id) == self.current);
+        let fits = own.chain(&self.known).find(|(_, centroid)| near(centroid, &vector));
+        Some(match fits {
+            Some((id, centroid)) => Placed { id: *id, likeness: Some(likeness(centroid, &vector)), new: false },
+            None => Placed { id: ClusterId(number), likeness: Some(1_000), new: true },
+        })
     }
 
-    /// Takes a query up, and gives its cluster.
-    pub fn take(&mut self, query: &str) -> Option<ClusterId> {
-        let id = self.place(query)?;
-        if let Some(hashed) = Hashed::new(query) {
+    /// Takes a question up, and gives its place.
+    pub fn take(&mut self, question: Option<&Hashed>, number: u32) -> Option<Placed> {
+        let placed = self.place(question, number)?;
+        if let Some(hashed) = question {
             let vector = hashed.scaled();
-            match self.centroids.get_mut(id.0 as usize - 1) {
-                Some(centroid) => {
+            match self.known.iter_mut().find(|(id, _)| *id == placed.id) {
+                Some((_, centroid)) => {
                     centroid.iter_mut().zip(&vector).for_each(|(sum, place)| *sum += place);
                     if square(centroid) > (1 << 48) {
                         for sum in centroid.iter_mut() {
@@ -114,56 +123,20 @@ impl Clusters {
                         }
                     }
                 }
-                None => self.centroids.push(vector),
+                None => self.known.push((placed.id, vector)),
             }
         }
-        self.current = Some(id);
-        Some(id)
-    }
-
-    fn centroid(&self, id: ClusterId) -> Option<&Vec<i64>> {
-        self.centroids.get((id.0 as usize).checked_sub(1)?)
-    }
-
-    fn count(&self) -> u32 {
-        u32::try_from(self.centroids.len()).unwrap_or(u32::MAX - 1)
+        self.current = Some(placed.id);
+        Some(placed)
     }
 }
 
-/// What a conversation is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Doing {
-    /// None of the others.
-    #[default]
-    General,
-    /// Writing programs.
-    Coding,
-    /// Looking for a fault.
-    Debugging,
-    /// Finding things out.
-    Research,
-}
-
-/// What a person's message says about what the conversation is doing; none where it says nothing. Whole words only ("important"
-/// is no import), never after a "no" or "without"; debugging wins over coding, both over research.
-#[must_use]
-pub fn doing(text: &str) -> Option<Doing> {
-    const CODING: &[&str] =
-        &["code", "function", "class", "import", "struct", "method", "compile", "refactor", "implement"];
-    const DEBUGGING: &[&str] =
-        &["error", "errors", "bug", "bugs", "debug", "fix", "crash", "panic", "traceback", "exception"];
-    const RESEARCH: &[&str] = &["research", "find", "search", "learn", "compare", "investigate"];
-    const NOT: &[&str] = &["no", "not", "without", "zero", "never"];
-    let low = text.to_lowercase();
-    let words: Vec<&str> = words_of(&low).collect();
-    let says = |list: &[&str]| {
-        words.iter().enumerate().any(|(at, word)| list.contains(word) && !(at > 0 && NOT.contains(&words[at - 1])))
-    };
-    [(DEBUGGING, Doing::Debugging), (CODING, Doing::Coding), (RESEARCH, Doing::Research)]
-        .into_iter()
-        .find(|(list, _)| says(list))
-        .map(|(_, doing)| doing)
+/// The cosine of two vectors in thousandths, rounded down.
+fn likeness(a: &[i64], b: &[i64]) -> i32 {
+    let dot: i128 = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b)).sum();
+    let lengths = square(a).isqrt().saturating_mul(square(b).isqrt()).max(1);
+    let lengths = i128::try_from(lengths).unwrap_or(i128::MAX);
+    i32::try_from((dot.saturating_mul(1_000) / lengths).clamp(-1_000, 1_000)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -171,10 +144,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ids(questions: &[&str]) -> Vec<u32> {
+        let mut clusters = Clusters::default();
+        let taken = questions.iter().zip(1..).map(|(text, number)| {
+            let hashed = Hashed::new(text);
+            let placed = clusters.place(hashed.as_ref(), number);
+            assert_eq!(placed, clusters.take(hashed.as_ref(), number));
+            placed.map_or(0, |placed| placed.id.0)
+        });
+        taken.collect()
+    }
+
     #[test]
     fn a_change_of_subject_is_a_new_cluster() {
-        let mut clusters = Clusters::default();
-        let ids: Vec<u32> = [
+        let questions = [
             "How is the refresh token rotated in the login service?",
             "Where does the login service store the refresh token?",
             "ok, go on",
@@ -182,40 +165,29 @@ mod tests {
             "why?",
             "Does sourdough bread need more flour?",
             "Back to the login service: is its refresh token hashed?",
-        ]
-        .iter()
-        .map(|query| clusters.take(query).unwrap().0)
-        .collect();
-        assert_eq!(ids, [1, 1, 1, 2, 2, 2, 1]);
+        ];
+        assert_eq!(ids(&questions), [1, 1, 1, 4, 4, 4, 1]);
     }
 
     #[test]
     fn nothing_said_nothing_inherited() {
-        assert_eq!(Clusters::default().take("go on"), None);
+        assert_eq!(ids(&["go on"]), [0]);
     }
 
     #[test]
-    fn whole_words_say_what_is_being_done() {
-        assert_eq!(doing("It is important, a classic"), None);
-        assert_eq!(doing("There are no errors"), None);
-        assert_eq!(doing("fix the bug in this function"), Some(Doing::Debugging));
-        assert_eq!(doing("write a function"), Some(Doing::Coding));
-        assert_eq!(doing("Find out who wrote it"), Some(Doing::Research));
+    fn likeness_is_the_cosine() {
+        let found = [likeness(&[3, 4], &[3, 4]), likeness(&[1, 0], &[0, 1]), likeness(&[30, 40], &[40, 30])];
+        assert_eq!(found, [1_000, 0, 960]);
     }
 
     proptest! {
         #[test]
-        fn any_queries_give_ordinals_without_holes(queries in proptest::collection::vec("\\PC{0,40}", 0..12)) {
-            let mut clusters = Clusters::default();
-            let mut highest = 0;
-            for query in &queries {
-                let placed = clusters.place(query);
-                let taken = clusters.take(query);
-                prop_assert_eq!(placed, taken);
-                if let Some(ClusterId(id)) = taken {
-                    prop_assert!(id <= highest + 1);
-                    highest = highest.max(id);
-                }
+        fn a_cluster_is_named_by_its_first_question(queries in proptest::collection::vec("\\PC{0,40}", 0..12)) {
+            let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
+            let ids = ids(&texts);
+            for (at, id) in ids.iter().enumerate().filter(|(_, id)| **id > 0) {
+                prop_assert!(*id as usize <= at + 1);
+                prop_assert_eq!(ids[*id as usize - 1], *id, "its first question is in it");
             }
         }
     }

@@ -5,7 +5,7 @@ use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
     branches, capsules, counts, embeddings, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves,
-    traces,
+    steps, traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -110,7 +110,8 @@ impl<'a> Apply<'a> {
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
             Write::PutMemory { memory, expect } => memory::put(self, memory, *expect),
             Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),
-            Write::PutTransition { session, transition } => memory::put_transition(self, *session, transition),
+            Write::PutTransition { session, transition } => steps::put(self, *session, transition),
+            Write::PutTouches { session, node, touches } => steps::put_touches(self, *session, *node, touches),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
             Write::Setting { key, value } => counts::set(self, key, value.as_deref()),

@@ -1,5 +1,5 @@
-//! Memories and the steps of items, with what goes when messages or sessions go.
-//! Not for: which memories are sent, or what a step means (`engine`).
+//! Memories, with what goes when messages or sessions go.
+//! Not for: which memories are sent, or the steps of items (`steps`).
 
 use super::Store;
 use super::apply::Apply;
@@ -8,7 +8,6 @@ use super::types::StoreError;
 use crate::domain::ids::{MemoryId, SessionId};
 use crate::domain::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::op::{Change, Operation};
-use crate::domain::transition::Transition;
 use rusqlite::OptionalExtension as _;
 use std::collections::HashSet;
 
@@ -39,17 +38,6 @@ impl Store {
     /// A value that is another one whenever any memory has changed.
     pub fn memory_clock(&self) -> Result<Option<String>, StoreError> {
         self.setting(CLOCK)
-    }
-
-    /// The steps of a session's items and memories, oldest first.
-    pub fn transitions(&self, session: SessionId) -> Result<Vec<Transition>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM transition WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Transition>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
     }
 }
 
@@ -85,13 +73,6 @@ fn tick(apply: &Apply<'_>) -> Result<(), StoreError> {
          ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
         &[&CLOCK],
     )?;
-    Ok(())
-}
-
-/// A step.
-pub(super) fn put_transition(apply: &Apply<'_>, session: SessionId, transition: &Transition) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    apply.run("INSERT INTO transition (session, body) VALUES (?1, ?2)", &[&row, &Json(transition)])?;
     Ok(())
 }
 
@@ -138,7 +119,7 @@ pub(super) fn forget_session(apply: &Apply<'_>, id: SessionId, row: i64) -> Resu
         }
     }
     apply.run("DELETE FROM memory WHERE session = ?1", &[&row])?;
-    apply.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
+    super::steps::forget_session(apply, row)?;
     tick(apply)
 }
 

@@ -32,6 +32,7 @@ mod search;
 mod sessions;
 mod shelves;
 mod sql;
+mod steps;
 mod traces;
 pub mod types;
 mod writer;

@@ -1,6 +1,7 @@
 //! What goes into the store and comes out of it, beyond the nouns of `domain`.
 //! Not for: SQL.
 
+use crate::domain::activation::Touches;
 use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::capsule::Capsule;
 use crate::domain::evidence::RetrievalSet;
@@ -245,6 +246,15 @@ pub enum Write {
         session: SessionId,
         /// It.
         transition: Box<Transition>,
+    },
+    /// What a completed turn touched of older ones (known nodes are passed over).
+    PutTouches {
+        /// Where.
+        session: SessionId,
+        /// The key of the turn's last node.
+        node: Hash,
+        /// It.
+        touches: Touches,
     },
     /// The account of a call.
     PutUsage(Box<UsageReport>),

@@ -35,6 +35,7 @@ pub enum Msg {
 }
 
 /// Something to be done outside.
+#[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
 pub enum Cmd {
     /// Hand a request to the engine.

@@ -2,6 +2,7 @@
 //! an answer, and windows that follow the conversation.
 
 use crate::support::bench::{Bench, Client, Model, message, path, text};
+use pleach::domain::activation::Activation;
 use pleach::domain::branch::Overrides;
 use pleach::domain::ids::{BranchId, NodeId};
 use pleach::domain::plan::{Reason, RowKind, Warning};
@@ -148,8 +149,14 @@ fn levels_score_what_comes_again_above_what_does_not() {
     let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
     let bench = Bench::new(&model);
     let levels = Levels { total: 1_000, permanent: 300, session: 300, working: 400, ..Levels::default() };
-    let spec =
-        PolicySpec { name: "levels".into(), choose: Choose::Levels, anchored: false, levels, ..PolicySpec::default() };
+    let spec = PolicySpec {
+        name: "levels".into(),
+        choose: Choose::Levels,
+        anchored: false,
+        levels,
+        activation: Activation { on: false, ..Activation::default() },
+        ..PolicySpec::default()
+    };
     let mut client = client(&bench, spec);
     let branch = client.session();
     let long = |words: &str| format!("{words} {}", "so ".repeat(180));

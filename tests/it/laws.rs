@@ -4,7 +4,7 @@
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
 use pleach::context::{audit, plan, render};
-use pleach::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
+use pleach::domain::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use pleach::domain::hash::Hash;
 use pleach::domain::input::{Bar, Block, PlanInput};
 use pleach::domain::mark::{Atom, MarkKind};
@@ -98,6 +98,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
         2 => Just(MarkKind::ExcludeOnce),
         2 => Just(MarkKind::Sticky),
         2 => Just(MarkKind::IncludeOnce),
+        1 => Just(MarkKind::Ephemeral),
         2 => (0_u32..4).prop_map(|turns| MarkKind::Leased { turns }),
     ]
 }
@@ -236,6 +237,8 @@ fn facts() -> impl Strategy<Value = TurnFacts> {
             mentions: (later, later + more),
             similarity: Some(similarity),
             priority,
+            part: [Part::None, Part::Running, Part::Done][usize::from(priority % 3)],
+            ..TurnFacts::default()
         }
     })
 }
@@ -566,7 +569,7 @@ fn kept(talk: &Talk, solved: &Solved) {
         }
     }
     let leased = plan.included().filter(|row| row.section() == Some(Section::LeasedPins));
-    let leased = leased.filter(|row| matches!(row.reason, Reason::Leased { .. }));
+    let leased = leased.filter(|row| matches!(row.reason, Reason::Leased { .. } | Reason::Ephemeral));
     assert!(leased.map(|row| row.tokens).sum::<u32>() <= talk.policy.leased_cap_tokens);
     let asks = input.open.messages.iter().filter(|message| message.role == Role::User && message.bar.is_none());
     for message in asks {

@@ -1,6 +1,7 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
+mod active;
 mod cli;
 mod cli_bad;
 mod cli_exchange;

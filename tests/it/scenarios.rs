@@ -121,6 +121,7 @@ fn kind(words: &[&str]) -> MarkKind {
     match words {
         ["sticky"] => MarkKind::Sticky,
         ["lease", turns] => MarkKind::Leased { turns: number(turns) },
+        ["ephemeral"] => MarkKind::Ephemeral,
         ["exclude"] => MarkKind::Exclude,
         ["exclude", "once"] => MarkKind::ExcludeOnce,
         ["include", "once"] => MarkKind::IncludeOnce,
@@ -251,6 +252,7 @@ fn learn(facts: &mut TurnFacts, key: &str, value: &str) {
         "flags" => facts.messages[0].flags = value.split(',').map(word_as).collect(),
         "priority" => facts.priority = value.parse().unwrap(),
         "task" => facts.task = word_as(value),
+        "part" => facts.part = word_as(value),
         other => panic!("{other:?}"),
     }
 }

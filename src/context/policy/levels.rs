@@ -3,7 +3,7 @@
 
 use super::{Costs, Score};
 use crate::context::window::CLOSED_RESULT;
-use crate::domain::facts::TurnFacts;
+use crate::domain::facts::{Part, TurnFacts};
 use crate::domain::plan::Form;
 use crate::domain::tuning::Levels;
 
@@ -24,15 +24,22 @@ pub fn references(later: u32, all: u32) -> i32 {
 }
 
 /// A turn's priority: recency, references, likeness to the task (never below 0) and whether it is pinned, each weighted.
+/// Turns of a task that a person began or ended get a part more.
 #[must_use]
 pub fn priority(facts: &TurnFacts, explicit: bool, spec: &Levels) -> Score {
     let likeness = facts.similarity.unwrap_or(0).clamp(0, 1_000);
-    Score::of(vec![
+    let mut parts = vec![
         ("recency", spec.recency.of(recency(facts.age))),
         ("references", spec.references.of(references(facts.mentions.0, facts.mentions.1))),
         ("task", spec.task.of(likeness)),
         ("explicit", if explicit { spec.explicit.0 } else { 0 }),
-    ])
+    ];
+    match facts.part {
+        Part::None => {}
+        Part::Running => parts.push(("task_running", spec.running.0)),
+        Part::Done => parts.push(("task_done", spec.done.0)),
+    }
+    Score::of(parts)
 }
 
 /// Whether levels must be emptied: more than so many percent used, exactly (C12, B46).

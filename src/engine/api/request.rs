@@ -170,6 +170,15 @@ pub enum MemoryAct {
     Delete,
 }
 
+/// What becomes of a branch's tasks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TaskAct {
+    /// One begins, by its name; one that is running ends.
+    Start(String),
+    /// The one that is running ends, with what came of it, where something is said.
+    Done(Option<String>),
+}
+
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
@@ -423,6 +432,20 @@ pub enum Request {
         branch: BranchId,
         /// Which.
         item: Item,
+    },
+    /// Begins or ends a task on a branch (undoable). The program's own pins end with a task; an outcome is remembered.
+    Task {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: TaskAct,
+    },
+    /// The steps of a branch's items and memories, oldest first: made, leased, renewed, suggested, expired, dismissed …
+    Steps {
+        /// Of which branch.
+        branch: BranchId,
+        /// Only those of this item (of a turn, those of its messages too).
+        atom: Option<Atom>,
     },
     /// Stores what an import read. The session that was added to becomes the last used.
     Import {

@@ -7,6 +7,7 @@ use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::mark::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
 use crate::domain::meter::{Calibration, Learned, PromptCost};
@@ -16,6 +17,7 @@ use crate::domain::plan::{Blocked, ContextPlan};
 use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
+use crate::domain::transition::{Standing, Transition};
 use std::sync::Arc;
 
 /// What a request came to.
@@ -68,6 +70,8 @@ pub enum Answer {
     Retrieved(Box<Retrieved>),
     /// Memories.
     Memories(Vec<Memory>),
+    /// Steps, oldest first.
+    Steps(Vec<Told>),
     /// What was appended.
     Added(Box<NodeHead>),
     /// What was imported.
@@ -94,6 +98,38 @@ pub struct Retrieved {
     pub set: RetrievalSet,
     /// For each item of the set, in the order of the conversation: its message, its id in an import, its lines as sent.
     pub items: Vec<(NodeId, Option<String>, String)>,
+}
+
+/// A step with what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// It.
+    pub step: Transition,
+    /// First words of the item, or the memory's text; unsanitised.
+    pub title: String,
+    /// The item's turn on the branch's path, from 1.
+    pub turn: Option<u32>,
+    /// The turn at whose end it happened, from 1.
+    pub at_turn: Option<u32>,
+}
+
+impl Told {
+    /// `turn 12: leased by the program, referred to in 2 of the last 5 turns`
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let by = match self.step.by {
+            Actor::User => "you",
+            Actor::Engine => "the program",
+            Actor::Model => "the model",
+        };
+        let at = self.at_turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+        let to = match (self.step.from, self.step.to) {
+            (Standing::Leased, Standing::Leased) => "renewed",
+            (_, Standing::None) => "let go",
+            (_, to) => to.name(),
+        };
+        format!("{at}{to} by {by}, {}", self.step.reason)
+    }
 }
 
 /// One line of a doctor's report.

@@ -99,13 +99,23 @@ CREATE TABLE memory (
 ) STRICT;
 CREATE INDEX memory_by_session ON memory (session);
 
--- Steps in the life of items and memories: suggested, pinned, dismissed, confirmed (JSON; no texts).
+-- Steps in the life of items and memories: suggested, pinned, leased, renewed, expired, dismissed, confirmed (JSON; no
+-- texts). `item` is a hash of what took the step.
 CREATE TABLE transition (
   n INTEGER PRIMARY KEY,
   session INTEGER NOT NULL REFERENCES session (n),
+  item BLOB NOT NULL,
   body TEXT NOT NULL
 ) STRICT;
-CREATE INDEX transition_by_session ON transition (session);
+CREATE INDEX transition_by_item ON transition (session, item);
+
+-- What a completed turn touched of older ones (JSON; keys, no texts), by the key of its last node.
+CREATE TABLE touch (
+  session INTEGER NOT NULL REFERENCES session (n),
+  node BLOB NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (session, node)
+) STRICT, WITHOUT ROWID;
 
 -- Vectors of passages, by the model that made them and the hash of the text; shared by branches and sessions. They go with the
 -- message of which they were made.

@@ -45,6 +45,7 @@ fn a_mark_that_changed_stays() {
         inherited_from: None,
         revision,
         counted: None,
+        renewals: 0,
     };
     let put = |expect, mark| store.write(vec![Write::PutMark { branch: scene.branch, target, expect, mark }]);
     assert!(matches!(put(Some(1), Some(mark(2))), Err(StoreError::Moved)));

@@ -148,6 +148,7 @@ fn mark(text: &str, revision: u64) -> Mark {
         inherited_from: Some("main".into()),
         revision,
         counted: Some(Hash::of(b"u")),
+        renewals: 2,
     }
 }
 

@@ -77,6 +77,8 @@ pub enum Pending {
     Replan,
     /// The text of a plan's row, or of a message inside a row.
     RowText(Atom),
+    /// The steps of an item.
+    Steps(Atom),
     /// The exact request.
     Wire,
     /// The list of sessions.

@@ -80,6 +80,8 @@ pub struct Overlay {
     pub filtering: bool,
     /// Texts of rows that were asked for, by atom.
     pub texts: HashMap<Hash, Arc<str>>,
+    /// What happened to items, by atom, as sentences, oldest first.
+    pub steps: HashMap<Hash, Vec<String>>,
     /// The turns of ranges that were opened, by atom.
     pub past: HashMap<Hash, Vec<Past>>,
     /// Rows of the detail pane that are scrolled past.
@@ -94,6 +96,7 @@ impl Overlay {
         let selected = self.selected_atom();
         self.content = Some(content);
         self.texts.clear();
+        self.steps.clear();
         self.list();
         let found = selected.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {

@@ -9,6 +9,7 @@ use crate::domain::message::NodeHead;
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
 use crate::domain::run::RunCard;
+use crate::domain::task;
 use crate::domain::trace::ToolTrace;
 use crate::domain::tree::Tree;
 use std::collections::{HashMap, HashSet};
@@ -94,6 +95,12 @@ impl Session {
         let Some(branch) = self.branch() else { return Lane::Root };
         let stands = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
         Lane::read(branch.overrides.lane.as_deref().or_else(stands).unwrap_or_default())
+    }
+
+    /// The name of the task that is running on the branch stood on.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.branch().and_then(|branch| task::running(&branch.overrides.tasks)).map(|task| task.name.as_str())
     }
 
     /// The settings of the branch stood on.

@@ -28,6 +28,11 @@ pub const WORDED: &[Worded] = &[
         words: "NAME|root",
         sentence: "Put your next messages into this lane; without a name, say which it is.",
     },
+    Worded {
+        name: "task",
+        words: "NAME|done [OUTCOME]",
+        sentence: "Begin a task on this branch, or end it; without words, say which is running.",
+    },
     Worded { name: "rename", words: "NAME", sentence: "Rename this branch." },
     Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
     Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },

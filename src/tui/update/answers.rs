@@ -9,7 +9,7 @@ use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::Node;
 use crate::domain::safe::Safe;
-use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket};
+use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket, Told};
 use crate::tui::model::composer::Draft;
 use crate::tui::model::layer::{Found, Layer, Reader};
 use crate::tui::model::plan::Shown;
@@ -42,6 +42,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
+        (Pending::Steps(_), Err(_)) => {}
+        (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
@@ -85,6 +87,15 @@ fn row_text(model: &mut Model, atom: Atom, text: &str) {
     for layer in &mut model.layers {
         if let Layer::Overlay(overlay) = layer {
             overlay.texts.insert(atom.key(), Arc::from(text));
+        }
+    }
+}
+
+/// What happened to an item, in the detail pane.
+fn item_steps(model: &mut Model, atom: Atom, steps: &[Told]) {
+    for layer in &mut model.layers {
+        if let Layer::Overlay(overlay) = layer {
+            overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
         }
     }
 }

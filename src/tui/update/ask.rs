@@ -9,7 +9,7 @@ use crate::domain::mark::MarkKind;
 use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::policy::Layout;
 use crate::domain::tokens::grouped;
-use crate::engine::api::{Act, Item, Request};
+use crate::engine::api::{Act, Item, Request, TaskAct};
 use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::slash::{self, Typed};
 use crate::tui::model::status::{INDEXING, WAITING, Weight};
@@ -251,6 +251,18 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
             model.plan.touch(model.now);
         }
         ("note", None) => wrong(model, "/note wants the words to pin."),
+        ("task", None) => {
+            let running = model.session.as_ref().and_then(|session| session.task()).map(str::to_owned);
+            let text = running.map_or_else(
+                || "No task is running here; /task NAME begins one.".to_owned(),
+                |name| format!("The task {name} is running; /task done ends it."),
+            );
+            model.status.say(Weight::Notice, text, model.now);
+        }
+        ("task", Some(words)) => {
+            send(model, Request::Task { branch, act: task_act(&words) }, Pending::Act, out);
+            model.plan.touch(model.now);
+        }
         ("remember", Some(text)) => super::memories::remember(model, &text, out),
         ("remember", None) => super::memories::open(model, out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
@@ -258,6 +270,15 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("state", _) => open::state(model),
         (_, _) => {}
     }
+}
+
+/// `done` and what came of it, or a task's name.
+fn task_act(words: &str) -> TaskAct {
+    let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    if first.eq_ignore_ascii_case("done") {
+        return TaskAct::Done(Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()));
+    }
+    TaskAct::Start(words.to_owned())
 }
 
 fn wrong(model: &mut Model, text: &str) {

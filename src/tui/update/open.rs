@@ -98,6 +98,7 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let asked = model.pending.values().any(|p| *p == Pending::RowText(atom));
     if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
         send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
+        send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
     }
 }
 

@@ -143,6 +143,7 @@ impl Maker<'_> {
             Some(MarkKind::Exclude) => (Ink::Excluded, glyphs.out, String::new()),
             Some(MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out, "1".to_owned()),
             Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once, "1".to_owned()),
+            Some(MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease, "1".to_owned()),
         };
         line.push(ink, &format!("{sign}{left} "));
     }

@@ -239,6 +239,10 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         line.push(Ink::Dim, &format!(" {} lane ", glyphs.dot));
         line.push(Ink::Accent, &text::fit(&topic.title(), room / 4, glyphs.ellipsis));
     }
+    if let Some(task) = session.task() {
+        line.push(Ink::Dim, &format!(" {} task ", glyphs.dot));
+        line.push(Ink::Accent, &text::fit(task, room / 4, glyphs.ellipsis));
+    }
     if let Some(settings) = session.settings() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.dot));
         line.push(Ink::Dim, &text::fit(&settings.model.name, room / 3, glyphs.ellipsis));

@@ -20,6 +20,9 @@ use ratatui::layout::Rect;
 /// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
 const DETAIL_BYTES: usize = 200_000;
 
+/// Steps of an item that are shown, the newest first.
+const STEPS: usize = 4;
+
 /// How many rows of the screen the list has.
 pub(super) fn list_rows(area: Rect) -> u16 {
     let inside = super::layout::inside(area);
@@ -232,6 +235,7 @@ fn pin_sign(look: &Look<'_>, pin: Option<MarkKind>) -> (Ink, String) {
         Some(MarkKind::Leased { turns }) => (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, format!("{} ", glyphs.out)),
         Some(MarkKind::IncludeOnce) => (Ink::Accent, format!("{} ", glyphs.once)),
+        Some(MarkKind::Ephemeral) => (Ink::Leased, format!("{}1 ", glyphs.lease)),
     }
 }
 
@@ -318,6 +322,10 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
     }
     rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
     rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+    let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
+    for step in steps.into_iter().flatten().rev().take(STEPS) {
+        rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+    }
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);

@@ -331,6 +331,7 @@ pub(crate) fn opened() -> Stage {
         inherited_from: None,
         revision: 1,
         counted: None,
+        renewals: 0,
     });
     let retry = branch(RETRY, "retry-with-trace", Some(&nodes[6]), Some(MAIN));
     let mut view = view(&nodes, vec![main, retry]);

@@ -252,7 +252,16 @@ impl Talk {
             On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
             On::Memory(text) => (memory_atom(text), None),
         };
-        Mark { target, kind: *kind, by: Actor::User, note, inherited_from: None, revision: 1, counted: None }
+        Mark {
+            target,
+            kind: *kind,
+            by: Actor::User,
+            note,
+            inherited_from: None,
+            revision: 1,
+            counted: None,
+            renewals: 0,
+        }
     }
 
     /// The budget as a plan wants it: all of it is room.
@@ -497,9 +506,11 @@ impl Gatherer<'_> {
         for (on, kind) in &talk.marks {
             let (section, reason) = match kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns } if *turns > 0 => (Section::LeasedPins, Reason::Leased { left: *turns }),
+                MarkKind::Leased { turns } if *turns > 0 => {
+                    (Section::LeasedPins, Reason::Leased { left: *turns, engine: false })
+                }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
-                MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+                MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
             let (row, text) = match on {
                 On::Note(note) if section == Section::StickyPins => {

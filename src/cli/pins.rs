@@ -1,0 +1,182 @@
+//! `pins` and `task`: what is pinned, leased and taken out on a branch, the steps that led there, and its tasks.
+//! Not for: making marks (`messages`).
+
+use super::Run;
+use super::client::unexpected;
+use super::output::{column, time};
+use super::pick;
+use super::stop::Stop;
+use crate::domain::mark::{Atom, Mark, MarkKind};
+use crate::domain::task::{self, TaskSpan};
+use crate::domain::transition::Subject;
+use crate::domain::tree::{self, Tree};
+use crate::engine::api::{Answer, Request, TaskAct, Told};
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+/// `task`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum TaskCommand {
+    /// Begin a task on the branch; one that is running ends.
+    Start {
+        /// Its name.
+        #[arg(required = true)]
+        name: Vec<String>,
+    },
+    /// End the task that is running.
+    Done {
+        /// What came of it; it is remembered in the session.
+        outcome: Vec<String>,
+    },
+    /// The tasks of the branch, oldest first.
+    List,
+}
+
+/// `pins [--history]`.
+pub(super) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = pick::branch(&view, None)?;
+    if history {
+        let steps = match run.client.call(Request::Steps { branch: branch.id, atom: None }, &mut run.io)? {
+            Answer::Steps(steps) => steps,
+            other => return Err(unexpected(&other)),
+        };
+        if run.io.json {
+            return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
+        }
+        for told in &steps {
+            run.io.say(&step_line(told));
+        }
+        if steps.is_empty() {
+            run.io.say("Nothing was pinned, leased or suggested here yet.");
+        }
+        return Ok(());
+    }
+    let tree = pick::tree(&view);
+    let path = pick::path(&tree, branch);
+    let turns = tree::turns(&tree, &path);
+    let number = |mark: &Mark| {
+        let key = match mark.target {
+            Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => key,
+            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => return None,
+        };
+        let slot = tree.by_key(key)?;
+        let at = path.iter().position(|other| *other == slot)?;
+        let asked = turns.iter().filter(|turn| turn.asked && turn.nodes.start <= at).count();
+        Some(asked)
+    };
+    let mut marks: Vec<(Option<usize>, &Mark)> = branch.marks.iter().map(|mark| (number(mark), mark)).collect();
+    marks.sort_by_key(|(turn, mark)| (*turn, mark.target));
+    if run.io.json {
+        return run.io.value(&marks.iter().map(|(turn, mark)| shape(&tree, *turn, mark)).collect::<Vec<_>>());
+    }
+    for (turn, mark) in &marks {
+        let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+        run.io.say(&format!("{}  {}  {}", column(&place, 10), column(&words(mark), 26), title(&tree, mark)));
+    }
+    if marks.is_empty() {
+        run.io.say("Nothing is marked here.");
+    }
+    Ok(())
+}
+
+fn words(mark: &Mark) -> String {
+    let by = if mark.by == crate::domain::mark::Actor::Engine { " (program)" } else { "" };
+    match mark.kind {
+        MarkKind::Leased { turns } => format!("leased, {turns} left{by}"),
+        kind => format!("{}{by}", kind.name()),
+    }
+}
+
+fn title(tree: &Tree, mark: &Mark) -> String {
+    let key = match mark.target {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. }
+        | Atom::Section { text: key }
+        | Atom::Range { first: key, .. } => key,
+    };
+    let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
+    mark.note.clone().or(head).unwrap_or_default()
+}
+
+fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
+    let left = match mark.kind {
+        MarkKind::Leased { turns } => Some(turns),
+        _ => None,
+    };
+    json!({
+        "id": mark.target.key(),
+        "turn": turn,
+        "pin": super::shape::pin(mark.kind),
+        "turns_left": left,
+        "by": mark.by,
+        "renewals": mark.renewals,
+        "inherited_from": mark.inherited_from,
+        "title": title(tree, mark),
+    })
+}
+
+fn step(told: &Told) -> Value {
+    let step = &told.step;
+    let kind = if matches!(step.item, Subject::Memory(_)) { "memory" } else { "item" };
+    json!({
+        "id": step.item.key(),
+        "kind": kind,
+        "turn": told.turn,
+        "title": told.title,
+        "from": step.from.name(),
+        "to": step.to.name(),
+        "reason": step.reason,
+        "by": step.by,
+        "at_turn": told.at_turn,
+        "branch": step.branch,
+        "at": step.at,
+    })
+}
+
+fn step_line(told: &Told) -> String {
+    let place = told.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+    let way = format!("{} → {}", told.step.from.name(), told.step.to.name());
+    format!(
+        "{}  {}  {}  {}  {}",
+        time(told.step.at),
+        column(&place, 10),
+        column(&way, 24),
+        column(&told.title, 30),
+        told.sentence()
+    )
+}
+
+/// `task`.
+pub(super) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), Stop> {
+    let act = match command {
+        TaskCommand::List => return list(run),
+        TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
+        TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
+    };
+    let view = run.open(matches!(act, TaskAct::Start(_)))?;
+    run.done(Request::Task { branch: view.current, act }, "Done.")
+}
+
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tasks = &pick::branch(&view, None)?.overrides.tasks;
+    if run.io.json {
+        return run.io.value(&tasks.iter().map(task_shape).collect::<Vec<_>>());
+    }
+    for task in tasks {
+        let status = if task.done { "done" } else { "running" };
+        let outcome = task.outcome.as_deref().unwrap_or_default();
+        run.io.say(format!("{}  {}  {outcome}", column(status, 8), column(&task.name, 30)).trim_end());
+    }
+    if task::running(tasks).is_none() {
+        run.io.note("no task is running");
+    }
+    Ok(())
+}
+
+fn task_shape(task: &TaskSpan) -> Value {
+    json!({ "name": task.name, "done": task.done, "outcome": task.outcome, "from": task.from, "to": task.to })
+}

@@ -1,0 +1,176 @@
+//! Tests of what the program does to pins by itself: arithmetic, caps, refusals, and that off means none.
+
+use super::*;
+use crate::domain::hash::Hash;
+use proptest::prelude::*;
+
+fn touch(text: &str) -> Touch {
+    Touch {
+        item: Hash::default(),
+        user: text.contains('u'),
+        model: text.contains('m'),
+        plan: text.contains('p'),
+        found: text.contains('f'),
+    }
+}
+
+/// `"u . pf"`: what touched it, the newest turn first.
+fn item(tokens: u32, held: Held, seen: &str) -> Item {
+    Item { tokens, inside: false, held, refused: false, seen: seen.split(' ').map(touch).collect() }
+}
+
+const NONE: &[Option<ClusterId>] = &[];
+
+fn ground<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> Ground<'a> {
+    Ground { spec, creates: true, cap: 2_048, taken: 0, clusters }
+}
+
+fn told(items: &[Item], ground: &Ground<'_>) -> Vec<(usize, Move)> {
+    decide(items, ground).into_iter().map(|step| (step.item, step.to)).collect()
+}
+
+fn active(seen: &str) -> i32 {
+    activation(&item(1, Held::Free, seen).seen, NONE, &Activation::default()).0
+}
+
+#[test]
+fn activation_is_the_formula() {
+    assert_eq!([active("u"), active("m"), active("p"), active("f"), active("umpf")], [1_000, 600, 200, 400, 2_200]);
+    assert_eq!([active(". u"), active(". . u"), active("u u")], [700, 490, 1_700]);
+    assert_eq!(active("umpf umpf umpf umpf umpf umpf umpf umpf umpf umpf"), 7_126, "below 10, it settles at 7.33");
+    let spec = Activation { user: Milli(9_000), ..Activation::default() };
+    assert_eq!(activation(&item(1, Held::Free, "u u u").seen, NONE, &spec).0, 10_000);
+}
+
+#[test]
+fn what_is_only_sent_and_found_never_promotes_itself() {
+    let always = ["pf"; 200].join(" ");
+    let value = active(&always);
+    assert!((1_900..2_000).contains(&value), "{value}");
+    assert_eq!(active(&["p"; 200].join(" ")).clamp(600, 667), active(&["p"; 200].join(" ")));
+}
+
+#[test]
+fn a_reference_is_kept_for_one_call_and_the_second_is_leased() {
+    let spec = Activation::default();
+    let ground = ground(&spec, NONE);
+    assert_eq!(told(&[item(100, Held::Free, "m")], &ground), [(0, Move::Ephemeral)]);
+    assert_eq!(told(&[item(100, Held::Free, "m . . . u")], &ground), [(0, Move::Lease)]);
+    assert_eq!(told(&[item(100, Held::Free, "m . . . . u")], &ground), [(0, Move::Ephemeral)], "six turns apart");
+    assert_eq!(told(&[item(100, Held::Free, ". u u")], &ground), [], "nobody spoke of it now");
+    assert_eq!(told(&[item(100, Held::Free, "pf")], &ground), []);
+    assert_eq!(told(&[item(100, Held::Free, "umpf")], &ground), [(0, Move::Lease)], "by its activation");
+    let inside = Item { inside: true, ..item(100, Held::Free, "u u") };
+    assert_eq!(told(&[inside], &ground), [], "what the window holds needs no pin");
+}
+
+#[test]
+fn leases_are_renewed_and_the_third_renewal_suggests() {
+    let spec = Activation::default();
+    let ground = ground(&spec, NONE);
+    let leased = |renewals, seen: &str| [item(100, Held::Leased { renewals }, seen)];
+    assert_eq!(told(&leased(0, "u"), &ground), [(0, Move::Renew)]);
+    assert_eq!(told(&leased(0, "pf"), &ground), [], "being sent is no reference");
+    assert_eq!(told(&leased(2, "m"), &ground), [(0, Move::Renew), (0, Move::Suggest)]);
+    assert_eq!(told(&leased(3, "m"), &ground), [(0, Move::Renew)], "it is suggested once");
+}
+
+#[test]
+fn a_full_cap_lets_the_idle_go_and_nobody_else() {
+    let spec = Activation::default();
+    let wants = item(1_000, Held::Free, "u u");
+    let held = |seen: &str| item(1_500, Held::Leased { renewals: 0 }, seen);
+    let idle = [held(". . . . . . . . . . . . ."), wants.clone()];
+    assert_eq!(told(&idle, &ground(&spec, NONE)), [(0, Move::End), (1, Move::Lease)]);
+    let busy = [held(". u"), wants.clone()];
+    assert_eq!(told(&busy, &ground(&spec, NONE)), [], "and for one call there is no room either");
+    let few = Activation { leases: 1, ..spec };
+    let small = Ground { cap: 9_000, ..ground(&few, NONE) };
+    assert_eq!(told(&busy, &small), [(1, Move::Ephemeral)]);
+    let persons = Ground { taken: 1_500, ..ground(&spec, NONE) };
+    assert_eq!(told(&[wants], &persons), [], "a person's leases count in the cap");
+}
+
+#[test]
+fn two_questions_of_another_subject_end_a_lease() {
+    let spec = Activation::default();
+    let subject = |ids: &[u32]| ids.iter().map(|id| Some(ClusterId(*id))).collect::<Vec<_>>();
+    let items = [item(100, Held::Leased { renewals: 0 }, ". . u")];
+    let ends = |clusters: &[u32]| told(&items, &ground(&spec, &subject(clusters)));
+    assert_eq!(ends(&[2, 2, 1]), [(0, Move::End)]);
+    assert_eq!(ends(&[3, 2, 1]), [(0, Move::End)]);
+    assert_eq!(ends(&[2, 1, 1]), [], "one is no change yet");
+    assert_eq!(ends(&[1, 2, 1]), []);
+    let without = Activation { clusters: false, ..spec };
+    assert_eq!(told(&items, &ground(&without, &subject(&[2, 2, 1]))), []);
+    let found = item(1, Held::Free, ". f").seen;
+    assert_eq!(activation(&found, &subject(&[1, 1]), &spec).0, 280);
+    assert_eq!(activation(&found, &subject(&[2, 1]), &spec).0, 0, "found for another subject");
+}
+
+fn any_item() -> impl Strategy<Value = Item> {
+    let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let touch = touch.prop_map(|(user, model, plan, found)| Touch { user, model, plan, found, ..Touch::default() });
+    let held = prop_oneof![
+        3 => Just(Held::Free),
+        2 => (0_u32..5).prop_map(|renewals| Held::Leased { renewals }),
+        1 => Just(Held::Person),
+    ];
+    let flags = (any::<bool>(), any::<bool>());
+    (1_u32..1_500, flags, held, proptest::collection::vec(touch, 0..20))
+        .prop_map(|(tokens, (inside, refused), held, seen)| Item { tokens, inside, held, refused, seen })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+    #[test]
+    fn laws_of_the_decision(
+        items in proptest::collection::vec(any_item(), 0..24),
+        clusters in proptest::collection::vec(proptest::option::of((1_u32..4).prop_map(ClusterId)), 0..20),
+        cap in 0_u32..4_000,
+        taken in 0_u32..1_000,
+        leases in 0_u32..6,
+        ephemeral in 0_u32..4,
+    ) {
+        let spec = Activation { leases, ephemeral, ..Activation::default() };
+        let ground = Ground { spec: &spec, creates: true, cap, taken, clusters: &clusters };
+        let steps = decide(&items, &ground);
+        prop_assert_eq!(&steps, &decide(&items, &ground), "the same every time");
+        let off = Activation { on: false, ..spec };
+        let silent = Ground { spec: &off, ..ground };
+        prop_assert_eq!(decide(&items, &silent), Vec::new());
+        let silent = Ground { creates: false, ..ground };
+        prop_assert_eq!(decide(&items, &silent), Vec::new());
+        let count = |to: Move| steps.iter().filter(|step| step.to == to).count();
+        let held = items.iter().filter(|item| matches!(item.held, Held::Leased { .. })).count();
+        prop_assert!(count(Move::Ephemeral) <= ephemeral as usize);
+        if count(Move::Lease) > 0 {
+            prop_assert!(held - count(Move::End) + count(Move::Lease) <= leases as usize);
+        }
+        let ended = |at: usize| steps.iter().any(|step| step.item == at && step.to == Move::End);
+        let old: u32 = (0..items.len())
+            .filter(|at| matches!(items[*at].held, Held::Leased { .. }) && !ended(*at))
+            .map(|at| items[at].tokens)
+            .sum();
+        let made = |to: Move| steps.iter().filter(|step| step.to == to).map(|step| items[step.item].tokens).sum::<u32>();
+        let fresh = made(Move::Lease) + made(Move::Ephemeral);
+        prop_assert!(fresh == 0 || taken + old + fresh <= cap, "{taken} + {old} + {fresh} > {cap}");
+        for step in &steps {
+            let item = &items[step.item];
+            prop_assert!(item.held != Held::Person, "a person's mark is theirs");
+            match step.to {
+                Move::Lease | Move::Ephemeral => {
+                    prop_assert!(item.held == Held::Free && !item.refused && !item.inside);
+                    prop_assert!(item.seen[0].refers() || (step.to == Move::Lease && item.seen[0].found));
+                }
+                Move::Renew | Move::Suggest => prop_assert!(item.seen[0].refers()),
+                Move::End => {
+                    let leased = matches!(item.held, Held::Leased { .. });
+                    prop_assert!(leased);
+                }
+            }
+            let of = steps.iter().filter(|other| other.item == step.item && other.to != Move::Suggest).count();
+            prop_assert_eq!(of, 1);
+        }
+    }
+}

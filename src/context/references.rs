@@ -1,0 +1,129 @@
+//! What a text refers to in a conversation: turns by their number, messages by their ids, words that it quotes, and the
+//! paths and symbols that it names.
+//! Not for: finding the messages that are meant (`engine`) or what a reference does (`activation`).
+
+use std::collections::BTreeSet;
+
+/// Names that one text may hold.
+const MOST: usize = 8;
+/// Symbols that one text may hold.
+const SYMBOLS: usize = 400;
+/// Characters of a quotation, at the least and at the most; shorter ones would be found everywhere.
+const QUOTED: (usize, usize) = (20, 300);
+/// Words of a quotation at the least.
+const WORDS: usize = 4;
+/// Characters of a symbol at the least.
+const SHORTEST: usize = 4;
+
+/// What a text names of the conversation, in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. What stands in
+/// blocks of code names nothing.
+#[must_use]
+pub fn named(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            numbers(line, &mut found);
+            ids(line, &mut found);
+            quotations(line, &mut found);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|name| seen.insert(name.clone()));
+    found.truncate(MOST);
+    found
+}
+
+fn numbers(line: &str, found: &mut Vec<String>) {
+    let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    for pair in words.windows(2) {
+        let number = pair[1].parse::<u32>().ok().filter(|number| *number > 0);
+        if let Some(number) = number.filter(|_| pair[0].eq_ignore_ascii_case("turn")) {
+            found.push(format!("turn {number}"));
+        }
+    }
+}
+
+fn ids(line: &str, found: &mut Vec<String>) {
+    let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '#')));
+    for word in words {
+        let id = word.trim_start_matches('#');
+        let hex = id.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        let digits = id.chars().filter(char::is_ascii_digit).count();
+        if hex && id.len() >= 8 && digits > 0 && digits < id.len() {
+            found.push(id.to_owned());
+        }
+    }
+}
+
+fn quotations(line: &str, found: &mut Vec<String>) {
+    let mut put = |text: &str| {
+        let text = text.trim();
+        let long = (QUOTED.0..=QUOTED.1).contains(&text.chars().count());
+        if long && text.split_whitespace().count() >= WORDS {
+            found.push(text.to_owned());
+        }
+    };
+    if let Some(quoted) = line.trim_start().strip_prefix('>') {
+        put(quoted);
+        return;
+    }
+    let pieces: Vec<&str> = line.split(['"', '“', '”']).collect();
+    pieces.iter().enumerate().filter(|(at, _)| at % 2 == 1 && at + 1 < pieces.len()).for_each(|(_, piece)| put(piece));
+}
+
+/// Paths and symbols in a text, as whole tokens of four characters or more: what holds `_`, `/`, `::`, a dot or a capital
+/// letter inside, or letters and digits mixed.
+#[must_use]
+pub fn symbols(text: &str) -> BTreeSet<String> {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '.' | ':' | '-');
+    let tokens = text.split(|c: char| !inside(c)).map(|token| token.trim_matches(['.', ':', '-', '/']));
+    let found = tokens.filter(|token| token.chars().count() >= SHORTEST && is_symbol(token));
+    found.take(SYMBOLS).map(str::to_owned).collect()
+}
+
+fn is_symbol(token: &str) -> bool {
+    if token.contains("://") || !token.chars().any(char::is_alphabetic) {
+        return false;
+    }
+    let marked = token.contains(['_', '/', '\\']) || token.contains("::");
+    let dotted = token.split('.').count() > 1 && token.split('.').all(|part| part.chars().any(char::is_alphanumeric));
+    let lower = token.chars().any(char::is_lowercase);
+    let capital = token.chars().skip(1).any(char::is_uppercase) && lower && !token.contains('-');
+    let mixed = token.starts_with(char::is_alphabetic) && token.chars().any(|c| c.is_ascii_digit());
+    marked || dotted || capital || mixed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_ids_and_quotations_are_names() {
+        let text = "As in turn 7 (and Turn #12), see #1a2b3c4d.\n> the words that were said before\nHe wrote \"a b c\" and \
+                    “these are the words that I mean”.\n```\nturn 9\n```\nin return 5, a deadbeef and 12345678";
+        let wanted =
+            ["turn 7", "turn 12", "1a2b3c4d", "the words that were said before", "these are the words that I mean"];
+        assert_eq!(named(text), wanted);
+        assert!(named("turn 0, turning 5, my turn, \"unfinished quotation of many words").is_empty());
+    }
+
+    #[test]
+    fn symbols_are_told_from_words() {
+        let text = "Call `parse_header(x)` of src/wire.rs, then Foo::bar_2, readFile, utf8, main.py; not e.g. this, \
+                    https://example.org or A-Team, 3.14, end.";
+        let found: Vec<String> = symbols(text).into_iter().collect();
+        assert_eq!(found, ["Foo::bar_2", "main.py", "parse_header", "readFile", "src/wire.rs", "utf8"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "\\PC{0,200}") {
+            prop_assert!(named(&text).len() <= MOST);
+            prop_assert!(symbols(&text).iter().all(|symbol| text.contains(symbol.as_str())));
+        }
+    }
+}

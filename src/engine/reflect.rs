@@ -1,0 +1,526 @@
+//! The end of a completed turn: what it touched of older turns, what that does to pins, and the steps of all of it. Written
+//! in the turn's own transaction, with an operation, so that a person can undo what the program did.
+//! Not for: the decision (`context::activation`), what a text refers to (`context::references`) or the turn's nodes (`commit`).
+
+use super::core::Core;
+use super::labels::atom_of;
+use super::live::Live;
+use super::path::PathView;
+use super::session::Session;
+use super::setup::Rules;
+use crate::context::activation::{self, Ground, Held, Item, Move, Step};
+use crate::context::{project, references};
+use crate::domain::activation::{Touch, Touches};
+use crate::domain::branch::Branch;
+use crate::domain::evidence::ClusterId;
+use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
+use crate::domain::ids::BranchId;
+use crate::domain::lane::Lane;
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::message::{Content, End, NodeHead, Role};
+use crate::domain::op::Change;
+use crate::domain::plan::{Form, Reason, Row, RowKind};
+use crate::domain::transition::{Standing, Subject, Transition};
+use crate::store::types::Write;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// A symbol that so many items of a call hold names none of them.
+const SHARED: usize = 3;
+/// Tokens of a card beside its messages' words, roughly.
+const LABEL: u32 = 40;
+
+/// A mark that changes at a turn's end.
+#[derive(Clone, Debug)]
+pub(super) struct Moved {
+    pub(super) target: Atom,
+    pub(super) before: Option<Mark>,
+    pub(super) after: Option<Mark>,
+}
+
+impl Moved {
+    /// As a part of an operation.
+    pub(super) fn change(&self, branch: BranchId) -> Change {
+        let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
+        Change::Mark { branch, target: self.target, before: boxed(&self.before), after: boxed(&self.after) }
+    }
+
+    /// The write.
+    pub(super) fn write(&self, branch: BranchId) -> Write {
+        let expect = self.before.as_ref().map(|mark| mark.revision);
+        Write::PutMark { branch, target: self.target, expect, mark: self.after.clone() }
+    }
+}
+
+/// What a turn's end brings beside its nodes.
+#[derive(Default)]
+pub(super) struct Reflected {
+    /// Marks that change.
+    pub(super) marks: Vec<Moved>,
+    /// Steps, touches and the operation.
+    pub(super) writes: Vec<Write>,
+    /// Sentences for the person.
+    pub(super) said: Vec<String>,
+}
+
+/// What the reflection of one turn goes by.
+struct Scene<'a> {
+    session: &'a Session,
+    branch: &'a Branch,
+    rules: &'a Rules,
+    live: &'a Live,
+    path: &'a PathView,
+    /// The turn that ends, by its place among the path's turns.
+    here: usize,
+    /// The answer, which is no node of the tree yet.
+    head: &'a NodeHead,
+}
+
+impl Scene<'_> {
+    fn key(&self, at: usize) -> Hash {
+        self.session.tree.head(self.path.slots[at]).key
+    }
+
+    /// The key of a turn's first node.
+    fn first(&self, turn: usize) -> Hash {
+        self.key(self.path.turns[turn].nodes.start)
+    }
+
+    /// The older turn that holds a node of the path.
+    fn turn_of(&self, key: Hash) -> Option<usize> {
+        let slot = self.session.tree.by_key(key)?;
+        let at = self.session.tree.depth(slot) as usize;
+        let turn = (self.path.slots.get(at) == Some(&slot)).then(|| self.path.turn_at(at))?;
+        (turn < self.here && self.path.turns[turn].asked).then_some(turn)
+    }
+
+    fn turn_of_atom(&self, atom: &Atom) -> Option<usize> {
+        match atom {
+            Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
+                self.turn_of(*key)
+            }
+            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+        }
+    }
+
+    fn number(&self, turn: usize) -> u32 {
+        let preamble = usize::from(self.path.turns.first().is_some_and(|turn| !turn.asked));
+        u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
+    }
+
+    fn atom(&self, turn: usize) -> Atom {
+        let nodes = self.path.turns[turn].nodes.clone();
+        let heads: Vec<NodeHead> = nodes.map(|at| self.session.tree.head(self.path.slots[at]).clone()).collect();
+        atom_of(self.number(turn), &heads)
+    }
+}
+
+impl Core {
+    /// Works out what a turn that ends touched and what follows.
+    pub(super) fn reflect(
+        &self,
+        id: BranchId,
+        live: &Live,
+        head: &NodeHead,
+        content: &Content,
+    ) -> Result<Reflected, Failure> {
+        let counted = self.marks_after(id, live)?;
+        let session = self.session_of(id)?;
+        let branch = session.branch(id)?;
+        let rules = self.rules(branch)?;
+        let tip = live.after.and_then(|node| session.tree.slot(node));
+        let path = session.paths.get(&session.tree, tip);
+        let Some(here) = path.turns.len().checked_sub(1) else { return Ok(Reflected::default()) };
+        let scene = Scene { session, branch, rules: &rules, live, path: &path, here, head };
+        let touches = self.touches_of(&scene, content)?;
+        let mut after: BTreeMap<Atom, Moved> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
+        let mut reasons: BTreeMap<Atom, (Standing, String)> = BTreeMap::new();
+        let mut done = Reflected::default();
+        let (mut changes, mut asks) = (Vec::new(), Vec::new());
+        for (turn, step) in self.decided(&scene, &touches, &after)? {
+            let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
+            let words = step.why.words();
+            if step.to == Move::Suggest {
+                asks.push(suggested(&scene, turn, words));
+                done.said.push(format!(
+                    "The program suggests to pin turn {}; the context view shows it.",
+                    scene.number(turn)
+                ));
+                continue;
+            }
+            let stood = scene.branch.marks.iter().find(|mark| mark.target == target).cloned();
+            let moved = after.entry(target).or_insert(Moved { target, before: stood.clone(), after: stood });
+            let before = moved.after.clone();
+            moved.after = made(&scene, step.to, target, before.as_ref().or(moved.before.as_ref()));
+            if step.to != Move::Renew {
+                let moved = Moved { target, before, after: moved.after.clone() };
+                changes.push((moved, sentence(step_words(step.to), scene.number(turn))));
+            }
+            if step.to == Move::Lease {
+                let turns = rules.policy.lease_turns;
+                done.said.push(format!("Turn {} is leased for {turns} turns: {words}.", scene.number(turn)));
+            }
+            reasons.insert(target, (standing(moved.after.as_ref()), words));
+        }
+        for moved in after.values() {
+            done.writes.extend(stepped(&scene, moved, reasons.get(&moved.target)));
+        }
+        done.writes.extend(asks);
+        done.marks = after.into_values().collect();
+        if !live.moves && !changes.is_empty() {
+            let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();
+            let what = format!("what the program did by itself ({})", what.join(", "));
+            let changes = changes.iter().map(|(moved, _)| moved.change(id)).collect();
+            done.writes.push(self.operation(branch.session, what, changes));
+        }
+        let (session, node) = (branch.session, head.key);
+        if touches.cluster.is_some() || !touches.touched.is_empty() {
+            done.writes.push(Write::PutTouches { session, node, touches });
+        }
+        Ok(done)
+    }
+
+    /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
+    /// the program's that ended a turn ago goes.
+    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<Moved>, Failure> {
+        let session = self.session_of(branch)?;
+        let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
+        let changed = |mark: &Mark| -> Option<Option<Mark>> {
+            match mark.kind {
+                kind if kind.once() => Some(None),
+                MarkKind::Leased { turns: 0 } if mark.by == Actor::Engine => Some(None),
+                MarkKind::Leased { turns } if turns > 0 && mark.counted != user && sent(live, mark) => {
+                    let kind = MarkKind::Leased { turns: turns - 1 };
+                    Some(Some(Mark { kind, counted: user, revision: mark.revision + 1, ..mark.clone() }))
+                }
+                MarkKind::Sticky
+                | MarkKind::Leased { .. }
+                | MarkKind::Exclude
+                | MarkKind::ExcludeOnce
+                | MarkKind::IncludeOnce
+                | MarkKind::Ephemeral => None,
+            }
+        };
+        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
+        let marks = session.branch(branch)?.marks.iter().filter(counted);
+        let moved = marks.filter_map(|mark| {
+            changed(mark).map(|after| Moved { target: mark.target, before: Some(mark.clone()), after })
+        });
+        Ok(moved.collect())
+    }
+
+    /// What the turn touched, by the places of the older turns.
+    fn touches_of(&self, scene: &Scene<'_>, content: &Content) -> Result<Touches, Failure> {
+        let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
+        let plan = &scene.live.solved.plan;
+        let mut texts: Vec<(usize, BTreeSet<String>)> = Vec::new();
+        for row in plan.included().filter(|row| row.kind == RowKind::Card) {
+            let Some(turn) = scene.turn_of_atom(&row.atom) else { continue };
+            let touch = found.entry(turn).or_default();
+            touch.plan = true;
+            touch.found |= matches!(row.reason, Reason::Retrieved { .. });
+            let text = row.text.and_then(|text| scene.live.solved.bag.blocks.get(&text));
+            texts.extend(text.map(|text| (turn, references::symbols(text))));
+        }
+        let asked = self.asked_words(scene)?;
+        let said = project::words(scene.head.key, Role::Assistant, content, Form::NoState);
+        let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
+        let path = scene.path;
+        for (turns, text) in refers.iter_mut().zip([&asked, &said]) {
+            for name in references::named(text) {
+                let key = self.named(&name, scene.session, &path.slots, &path.turns)?;
+                turns.extend(key.and_then(|key| scene.turn_of(key)));
+            }
+        }
+        let (own, spoken) = (references::symbols(&asked), references::symbols(&said));
+        refers[0].extend(holders(&texts, &own));
+        refers[1].extend(holders(&texts, &spoken.difference(&own).cloned().collect()));
+        refers[0].extend(self.replied_turn(scene));
+        for turn in &refers[0] {
+            found.entry(*turn).or_default().user = true;
+        }
+        for turn in &refers[1] {
+            found.entry(*turn).or_default().model = true;
+        }
+        let cluster = scene.live.solved.bag.subject.map(|placed| placed.id);
+        let touched = found.into_iter().map(|(turn, touch)| Touch { item: scene.first(turn), ..touch });
+        Ok(Touches { cluster, touched: touched.collect() })
+    }
+
+    /// What the person asked in the turn that ends.
+    fn asked_words(&self, scene: &Scene<'_>) -> Result<String, Failure> {
+        let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
+        Ok(node.map(|content| content.words()).unwrap_or_default())
+    }
+
+    /// The older turn to which the turn's message replies.
+    fn replied_turn(&self, scene: &Scene<'_>) -> Option<usize> {
+        let content = self.content(scene.live.card.user?).ok()?;
+        let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
+        scene.turn_of(key)
+    }
+
+    /// The steps, each with its turn. `after`: the marks that have changed already.
+    fn decided(
+        &self,
+        scene: &Scene<'_>,
+        touches: &Touches,
+        after: &BTreeMap<Atom, Moved>,
+    ) -> Result<Vec<(usize, Step)>, Failure> {
+        let policy = &scene.rules.policy;
+        let creates = scene.rules.mode.limits(scene.rules.budget.prompt).creates_leases;
+        if !policy.activation.on || !creates {
+            return Ok(Vec::new());
+        }
+        let (past, clusters) = self.past(scene, touches)?;
+        let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
+        turns.extend(
+            scene
+                .branch
+                .marks
+                .iter()
+                .filter(|mark| by_engine(mark))
+                .filter_map(|mark| scene.turn_of_atom(&mark.target)),
+        );
+        let turns: Vec<usize> = turns.into_iter().collect();
+        let inside = inside(scene);
+        let mut items = Vec::with_capacity(turns.len());
+        for turn in &turns {
+            let seen = past.iter().map(|touched| {
+                let first = scene.first(*turn);
+                touched.iter().find(|touch| touch.item == first).copied().unwrap_or_default()
+            });
+            let held = held(scene, *turn, after);
+            let free = held == Held::Free;
+            items.push(Item {
+                tokens: tokens(scene, *turn),
+                inside: inside.contains(&scene.first(*turn)),
+                refused: free && (self.refused(scene, *turn)? || elsewhere(scene, *turn)),
+                held,
+                seen: seen.collect(),
+            });
+        }
+        let taken = persons_leases(scene, after);
+        let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
+        let ground = Ground { spec, creates, cap, taken, clusters: &clusters };
+        let steps = activation::decide(&items, &ground);
+        let dismissed = &scene.branch.overrides.dismissed;
+        let wanted = |turn: usize, step: &Step| {
+            step.to != Move::Suggest || !dismissed.contains(&super::suggested::atom(scene.first(turn)))
+        };
+        let steps = steps.into_iter().map(|step| (turns[step.item], step));
+        Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
+    }
+
+    /// What the last turns touched and their subjects, the newest first.
+    #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
+    fn past(&self, scene: &Scene<'_>, touches: &Touches) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
+        let older = (0..scene.here).rev().take(activation::HORIZON - 1);
+        let tips: Vec<Hash> = older.map(|turn| scene.key(scene.path.turns[turn].nodes.end - 1)).collect();
+        let mut known = self.store.touches(scene.branch.session, &tips)?;
+        let mut all = vec![touches.clone()];
+        all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
+        Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
+    }
+
+    /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
+    fn refused(&self, scene: &Scene<'_>, turn: usize) -> Result<bool, Failure> {
+        let nodes = scene.path.turns[turn].nodes.clone();
+        let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
+        subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
+        let lines = lineage(scene.session, scene.branch);
+        let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
+        steps.retain(|step| lines.iter().any(|(id, until)| step.branch == Some(*id) && step.at <= *until));
+        let own = steps.iter().rev().find(|step| step.by == Actor::User);
+        Ok(own.is_some_and(|step| matches!(step.to, Standing::None | Standing::Excluded)))
+    }
+}
+
+/// A branch and those that it was forked from, each with the time until which what happened there counts.
+pub(super) fn lineage(session: &Session, branch: &Branch) -> Vec<(BranchId, i64)> {
+    let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
+    while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
+        lines.push((branch.id, until));
+        until = until.min(branch.created_at);
+        at = branch.parent.and_then(|id| session.branch(id).ok());
+    }
+    lines
+}
+
+fn by_engine(mark: &Mark) -> bool {
+    mark.by == Actor::Engine
+}
+
+/// The program's mark on a turn.
+fn marked<'a>(scene: &Scene<'a>, turn: usize) -> Option<&'a Mark> {
+    let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
+    own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
+}
+
+/// What stands on a turn once the marks have changed.
+fn held(scene: &Scene<'_>, turn: usize, after: &BTreeMap<Atom, Moved>) -> Held {
+    let mut held = Held::Free;
+    for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
+        let now = after.get(&mark.target).map_or(Some(mark), |moved| moved.after.as_ref());
+        match (mark.by, now.map(|mark| mark.kind)) {
+            (Actor::Engine, Some(MarkKind::Leased { turns })) if turns > 0 => {
+                held = Held::Leased { renewals: mark.renewals };
+            }
+            (Actor::Engine, _) => {}
+            (Actor::User | Actor::Model, _) => return Held::Person,
+        }
+    }
+    held
+}
+
+/// Tokens of a turn's card, roughly.
+fn tokens(scene: &Scene<'_>, turn: usize) -> u32 {
+    let bytes = scene.path.bytes(&scene.session.tree, turn..turn + 1);
+    u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
+}
+
+/// Tokens of a person's leases that go on.
+fn persons_leases(scene: &Scene<'_>, after: &BTreeMap<Atom, Moved>) -> u32 {
+    let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
+    let left = theirs.filter(|mark| {
+        let now = after.get(&mark.target).map_or(Some(*mark), |moved| moved.after.as_ref());
+        now.is_some_and(|mark| matches!(mark.kind, MarkKind::Leased { turns } if turns > 0))
+    });
+    let size = |mark: &Mark| match (&mark.note, scene.turn_of_atom(&mark.target)) {
+        (Some(note), _) => u32::try_from(note.len() / 4).unwrap_or(u32::MAX),
+        (None, Some(turn)) => tokens(scene, turn),
+        (None, None) => 0,
+    };
+    left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))
+}
+
+/// Turns that the window held, by the keys of their user messages.
+fn inside(scene: &Scene<'_>) -> HashSet<Hash> {
+    let key = |row: &Row| match row.atom {
+        Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
+        _ => None,
+    };
+    scene.live.solved.plan.included().filter_map(key).collect()
+}
+
+/// Removed, or of another lane where the policy keeps lanes apart.
+fn elsewhere(scene: &Scene<'_>, turn: usize) -> bool {
+    let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
+    let (there, here) = (of(turn), of(scene.here));
+    let lanes = scene.rules.policy.one_lane && Lane::read(&there.lane) != Lane::read(&here.lane);
+    there.end == End::Removed || there.hidden || lanes
+}
+
+/// The turns whose texts hold one of these symbols; one that too many hold names none.
+fn holders(texts: &[(usize, BTreeSet<String>)], symbols: &BTreeSet<String>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for symbol in symbols {
+        let of: BTreeSet<usize> =
+            texts.iter().filter(|(_, held)| held.contains(symbol)).map(|(turn, _)| *turn).collect();
+        if of.len() < SHARED {
+            found.extend(of);
+        }
+    }
+    found
+}
+
+/// The mark that a step leaves.
+fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Mark>) -> Option<Mark> {
+    let turns = scene.rules.policy.lease_turns.max(1);
+    let (kind, renewals) = match to {
+        Move::Ephemeral => (MarkKind::Ephemeral, 0),
+        Move::Lease => (MarkKind::Leased { turns }, 0),
+        Move::Renew => (MarkKind::Leased { turns }, before.map_or(0, |mark| mark.renewals) + 1),
+        Move::End | Move::Suggest => return None,
+    };
+    Some(Mark {
+        target,
+        kind,
+        by: Actor::Engine,
+        note: None,
+        inherited_from: None,
+        revision: before.map_or(0, |mark| mark.revision) + 1,
+        counted: scene.live.card.user.and_then(|id| scene.session.tree.get(id)).map(|head| head.key),
+        renewals,
+    })
+}
+
+/// Where a mark puts its item; a lease that has run out puts it nowhere.
+pub(super) fn standing(mark: Option<&Mark>) -> Standing {
+    match mark.map(|mark| mark.kind) {
+        None | Some(MarkKind::Leased { turns: 0 }) => Standing::None,
+        Some(kind) => Standing::of(kind),
+    }
+}
+
+fn step_words(to: Move) -> &'static str {
+    match to {
+        Move::Ephemeral => "kept for a call",
+        Move::Lease => "leased",
+        Move::End => "let go of",
+        Move::Renew | Move::Suggest => "looked at",
+    }
+}
+
+fn sentence(what: &str, turn: u32) -> String {
+    format!("turn {turn} {what}")
+}
+
+fn step(scene: &Scene<'_>, item: Atom, (from, to): (Standing, Standing), reason: String) -> Write {
+    Write::PutTransition {
+        session: scene.branch.session,
+        transition: Box::new(Transition {
+            item: Subject::Item(item),
+            from,
+            to,
+            reason,
+            turn: Some(scene.head.key),
+            branch: Some(scene.branch.id),
+            by: Actor::Engine,
+            at: scene.head.at,
+        }),
+    }
+}
+
+fn suggested(scene: &Scene<'_>, turn: usize, reason: String) -> Write {
+    let item = super::suggested::atom(scene.first(turn));
+    step(scene, item, (Standing::Leased, Standing::Suggested), reason)
+}
+
+/// The row of a mark that changed; none for a lease that only counted down.
+fn stepped(scene: &Scene<'_>, moved: &Moved, decided: Option<&(Standing, String)>) -> Option<Write> {
+    let (from, to) = (standing(moved.before.as_ref()), standing(moved.after.as_ref()));
+    let reason = match decided {
+        Some((_, words)) => words.clone(),
+        None if from == to => return None,
+        None if from == Standing::Leased => "its turns are over".into(),
+        None => "its call is over".into(),
+    };
+    Some(step(scene, moved.target, (from, to), reason))
+}
+
+/// Whether what a mark is on went with one of the turn's calls.
+fn sent(live: &Live, mark: &Mark) -> bool {
+    let first = |atom: &Atom| -> Option<Hash> {
+        match atom {
+            Atom::Turn { user, .. } => Some(*user),
+            Atom::Preamble { first } => Some(*first),
+            _ => None,
+        }
+    };
+    live.sent.contains(&mark.target)
+        || live.sent.iter().any(|atom| first(atom).is_some() && first(atom) == first(&mark.target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_that_many_hold_names_none() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+        let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
+        assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
+        assert_eq!(holders(&texts, &set(&["a_b", "c_d", "e_f"])), [0, 4].into());
+    }
+}

@@ -1,0 +1,389 @@
+//! What the program pins by itself, through the whole engine: spoken of, kept for a call, leased, renewed, suggested, let
+//! go, undone; tasks; errors that come again; subjects.
+
+use crate::support::bench::{Bench, Client, Model, Say, message, text};
+use crate::support::binary::Home;
+use crate::support::server::{Server, end, stream, words};
+use pleach::domain::activation::Activation;
+use pleach::domain::branch::Branch;
+use pleach::domain::ids::BranchId;
+use pleach::domain::mark::{Actor, Mark, MarkKind};
+use pleach::domain::mode::Mode;
+use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind};
+use pleach::domain::policy::{PolicySpec, Section};
+use pleach::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::transition::Standing;
+use pleach::engine::api::{Act, Answer, Event, Item, Request, TaskAct, Told};
+use std::sync::Arc;
+
+/// A window of two turns, leases of two turns, nothing looked up.
+fn spec() -> PolicySpec {
+    PolicySpec {
+        name: "layered".into(),
+        anchored: false,
+        window_turns: 2,
+        lease_turns: 2,
+        retrieval: false,
+        ..PolicySpec::default()
+    }
+}
+
+fn client(bench: &Bench, spec: PolicySpec) -> Client {
+    bench.start_with(|setup| drop(setup.policies.insert(spec.name.clone(), spec)))
+}
+
+/// The first turn names the vault; three others follow, so that it is outside the window.
+fn begun(client: &mut Client) -> BranchId {
+    let branch = client.session();
+    for words in ["The number of the vault is 107.", "Tell me of tea.", "Of coffee?", "Of water?"] {
+        client.say(branch, words);
+    }
+    branch
+}
+
+fn branch_of(client: &mut Client, branch: BranchId) -> Branch {
+    client.open().branches.iter().find(|b| b.id == branch).unwrap().clone()
+}
+
+fn marks(client: &mut Client, branch: BranchId) -> Vec<Mark> {
+    branch_of(client, branch).marks
+}
+
+fn row_of(plan: &ContextPlan, turn: u32) -> Option<Row> {
+    plan.rows.iter().find(|row| row.source.turn == Some(turn) && row.kind != RowKind::Range).cloned()
+}
+
+fn steps(client: &mut Client, branch: BranchId) -> Vec<Told> {
+    match client.must(Request::Steps { branch, atom: None }) {
+        Answer::Steps(steps) => steps,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn told(steps: &[Told]) -> Vec<String> {
+    let line = |told: &Told| {
+        let (turn, at) = (told.turn.unwrap_or(0), told.at_turn.unwrap_or(0));
+        format!(
+            "{turn}@{at} {} {} {:?}: {}",
+            told.step.from.name(),
+            told.step.to.name(),
+            told.step.by,
+            told.step.reason
+        )
+    };
+    steps.iter().map(line).collect()
+}
+
+#[test]
+fn spoken_of_kept_leased_sent_and_over() {
+    let answer = |said: &str| vec![stream(), words(said), end()];
+    let server = Server::start_posts(vec![answer("Well."), answer("Well.")]);
+    let bench = Bench::http(&server);
+    let mut client = client(&bench, spec());
+    let branch = begun(&mut client);
+    assert!(row_of(&client.whole_plan(branch, &message("next")), 1).is_none_or(|row| !row.included()));
+    client.say(branch, "What did I say in turn 1?");
+    let draft = message("And what else?");
+    let kept = row_of(&client.whole_plan(branch, &draft), 1).unwrap();
+    assert_eq!(
+        (kept.section(), &kept.reason, kept.pin),
+        (Some(Section::LeasedPins), &Reason::Ephemeral, Some(MarkKind::Ephemeral))
+    );
+    let active: Vec<(&str, i32)> = kept.scores.parts.iter().map(|(name, part)| (name.as_str(), *part)).collect();
+    assert_eq!((kept.scores.score, active), (Some(1_000), vec![("user", 1_000)]));
+    client.say(branch, "Go back to turn 1, please.");
+    let body = String::from_utf8(server.requests().last().unwrap().body.clone()).unwrap();
+    assert!(body.contains("Turn 1 of this conversation") && body.contains("The number of the vault is 107."), "{body}");
+    let leased = |client: &mut Client| {
+        let row = row_of(&client.whole_plan(branch, &draft), 1);
+        row.filter(Row::included).map(|row| row.reason)
+    };
+    assert_eq!(leased(&mut client), Some(Reason::Leased { left: 2, engine: true }));
+    assert!(
+        client
+            .seen
+            .iter()
+            .any(|event| matches!(event, Event::Notice(said) if said.contains("Turn 1 is leased for 2 turns")))
+    );
+    client.say(branch, "Of juice?");
+    assert_eq!(leased(&mut client), Some(Reason::Leased { left: 1, engine: true }));
+    client.say(branch, "Of milk?");
+    assert_eq!(leased(&mut client), None);
+    let over = row_of(&client.whole_plan(branch, &draft), 1).unwrap();
+    assert_eq!(over.reason, Reason::TtlExpired, "it is said once");
+    client.say(branch, "Of wine?");
+    assert!(marks(&mut client, branch).is_empty(), "and then it is gone");
+    let wanted = [
+        "1@5 none ephemeral Engine: your message referred to it",
+        "1@6 ephemeral leased Engine: referred to in 2 of the last 5 turns",
+        "1@8 leased none Engine: its turns are over",
+    ];
+    assert_eq!(told(&steps(&mut client, branch)), wanted);
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+    assert!(matches!(client.must(Request::Undo), Answer::Done(said) if said.starts_with("There is nothing")));
+}
+
+#[test]
+fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, spec());
+    let branch = begun(&mut client);
+    for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+        client.say(branch, words);
+    }
+    let lease = marks(&mut client, branch);
+    assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::Leased { turns: 2 }));
+    client.say(branch, "Of juice?");
+    client.must(Request::Undo);
+    assert!(marks(&mut client, branch).is_empty(), "a lease that counted down is still that lease");
+    client.must(Request::Redo);
+    assert_eq!(marks(&mut client, branch).len(), 1);
+    client.must(Request::Undo);
+    client.say(branch, "Once more, turn 1!");
+    assert!(marks(&mut client, branch).is_empty(), "a person let go of it");
+    let last = steps(&mut client, branch).pop().unwrap();
+    assert_eq!(
+        (last.step.by, last.step.to, last.step.reason.as_str()),
+        (Actor::User, Standing::None, "undone or done again")
+    );
+}
+
+#[test]
+fn exclusion_mode_and_switch_win() {
+    let quiet = Activation { on: false, ..Activation::default() };
+    for way in ["excluded", "mode", "switch"] {
+        let bench = Bench::new(&Model::new([]));
+        let policy = if way == "switch" { PolicySpec { activation: quiet, ..spec() } } else { spec() };
+        let mut client = client(&bench, policy);
+        let branch = begun(&mut client);
+        let there = branch_of(&mut client, branch);
+        if way == "excluded" {
+            let row = client.open().nodes[0].id;
+            let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
+            client.must(Request::Mark { branch, items: vec![Item::TurnOf(row)], act });
+        }
+        if way == "mode" {
+            let mut overrides = there.overrides;
+            overrides.mode = Some(Mode::Off);
+            client.must(Request::Override { branch, overrides });
+        }
+        for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+            client.say(branch, words);
+        }
+        let made = marks(&mut client, branch);
+        assert!(made.iter().all(|mark| mark.by == Actor::User), "{way}: {made:?}");
+        let row = row_of(&client.whole_plan(branch, &message("next")), 1);
+        assert!(row.is_none_or(|row| !row.included()), "{way}");
+    }
+}
+
+#[test]
+fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
+    for accept in [true, false] {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
+        let branch = begun(&mut client);
+        for words in ["Turn 1?", "In turn 1 now.", "So turn 1.", "Then turn 1.", "As turn 1 says."] {
+            client.say(branch, words);
+        }
+        let plan = client.whole_plan(branch, &message("next"));
+        let waiting: Vec<Row> = plan.suggested().cloned().collect();
+        assert_eq!(waiting.len(), 1, "{:?}", told(&steps(&mut client, branch)));
+        assert_eq!((&waiting[0].reason, waiting[0].source.turn), (&Reason::PinEarned { renewals: 3 }, Some(1)));
+        assert!(row_of(&plan, 1).is_some_and(|row| row.included()), "its lease goes on meanwhile");
+        let item = Item::Atom(waiting[0].atom);
+        if accept {
+            let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
+            client.must(Request::Mark { branch, items: vec![item], act });
+            let made = marks(&mut client, branch);
+            assert_eq!((made.len(), made[0].kind, made[0].by), (1, MarkKind::Sticky, Actor::User));
+            client.must(Request::Undo);
+            assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 9 });
+        } else {
+            client.must(Request::Dismiss { branch, item });
+            client.say(branch, "And turn 1 again.");
+            assert_eq!(marks(&mut client, branch)[0].renewals, 4);
+            let last = steps(&mut client, branch);
+            assert!(last.iter().any(|told| told.step.to == Standing::Dismissed && told.step.by == Actor::User));
+        }
+        let plan = client.whole_plan(branch, &message("next"));
+        assert_eq!(plan.suggested().count(), usize::from(accept), "undone it waits again, dismissed it never does");
+    }
+}
+
+#[test]
+fn a_fork_has_the_lease_and_goes_its_own_way() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, spec());
+    let branch = begun(&mut client);
+    for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+        client.say(branch, words);
+    }
+    let Answer::Branch(fork) = client.must(Request::Fork { branch, at: None, name: None, switch: false }) else {
+        panic!()
+    };
+    client.say(branch, "Of juice?");
+    assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 1 });
+    let theirs = marks(&mut client, fork.id);
+    assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::Leased { turns: 2 }, true));
+}
+
+/// `read` fails for names that hold a 7, each time with another number.
+struct Reader;
+
+impl RunTools for Reader {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let parameters = serde_json::json!({"type": "object"});
+        vec![ToolSpec { name: "read".into(), description: "Reads.".into(), parameters }]
+    }
+
+    fn run(&self, _: &str, args: &str, _: &dyn Fn() -> bool) -> ToolOutput {
+        let failed = args.contains('7');
+        let body =
+            if failed { format!("error {}: the disk is not mounted", args.len()) } else { "no error here".to_owned() };
+        let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
+        ToolOutput { status, full_bytes: body.len() as u64, body }
+    }
+}
+
+#[test]
+fn an_error_that_comes_again_brings_its_resolution() {
+    let call = |args: &str| vec![Say::Call("read".into(), args.into())];
+    let model = Model::new([
+        call(r#"{"n":7}"#),
+        call(r#"{"n":1}"#),
+        text("Mounting it under another name helped."),
+        text("Tea."),
+        text("Coffee."),
+        text("Water."),
+        call(r#"{"n":7000}"#),
+        text("I see."),
+    ]);
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Reader));
+    let mut client = client(&bench, PolicySpec { retrieval: true, ..spec() });
+    let branch = client.session();
+    for words in ["Read it.", "Tea?", "Coffee?", "Water?"] {
+        client.say(branch, words);
+    }
+    client.say(branch, "Read the other one.");
+    let bodies = model.bodies();
+    let last = String::from_utf8(bodies.last().unwrap().clone()).unwrap();
+    assert!(last.contains("An earlier error like the last one"), "{last}");
+    assert!(last.contains("Mounting it under another name helped."), "{last}");
+    let before = String::from_utf8(bodies[bodies.len() - 2].clone()).unwrap();
+    assert!(!before.contains("An earlier error"), "nothing had failed yet");
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+    let last = client.runs().pop().unwrap();
+    let Answer::StoredPlan { plan, .. } = client.must(Request::StoredPlan { id: last.plan.to_string() }) else {
+        panic!()
+    };
+    let rows: Vec<(&Reason, Option<u32>)> = plan
+        .included()
+        .filter(|row| matches!(row.reason, Reason::ErrorBefore | Reason::ErrorResolved))
+        .map(|row| (&row.reason, row.source.turn))
+        .collect();
+    assert_eq!(rows, [(&Reason::ErrorBefore, Some(1)), (&Reason::ErrorResolved, Some(1))]);
+    let first = client.open().nodes[0].id;
+    client.must(Request::RemoveMessage { branch, item: Item::TurnOf(first) });
+    let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);
+    assert!(!written.contains("Mounting it"), "a plan holds no message's text");
+}
+
+#[test]
+fn searches_say_the_subject_that_they_belong_to() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, PolicySpec { retrieval: true, ..spec() });
+    let branch = client.session();
+    for words in [
+        "How is the refresh token rotated in the login service?",
+        "Which flour makes sourdough bread rise best?",
+        "Does sourdough bread need more flour?",
+        "How much water for sourdough bread?",
+    ] {
+        client.say(branch, words);
+    }
+    let plan = client.whole_plan(branch, &message("Where does the login service keep the refresh token?"));
+    let heading = plan.included().find(|row| row.kind == RowKind::Search).unwrap();
+    assert!(heading.title.ends_with("subject of turn 1"), "{}", heading.title);
+    assert!(heading.scores.parts.iter().any(|(name, part)| name == "subject" && *part >= 350), "{:?}", heading.scores);
+    client.say(branch, "Where does the login service keep the refresh token?");
+    let run = client.runs().pop().unwrap();
+    let Answer::StoredPlan { plan, .. } = client.must(Request::StoredPlan { id: run.plan.to_string() }) else {
+        panic!()
+    };
+    let set = bench.store().retrieval_set(plan.retrieval_set_ids[0]).unwrap().unwrap();
+    assert_eq!(set.cluster.map(|id| id.0), Some(1));
+}
+
+#[test]
+fn tasks_on_the_command_line() {
+    let home = Home::scripted("");
+    home.ok(&["session", "new", "one"]);
+    assert_eq!(home.run(&["task", "done"]).code, 1);
+    home.ok(&["task", "start", "fix", "the", "login"]);
+    home.ok(&["add", "user", "The login fails."]);
+    home.ok(&["add", "assistant", "It was the clock."]);
+    let plan = home.json(&["plan", "next"]);
+    assert_eq!(plan["task"], "fix the login");
+    let said = home.ok(&["task", "done", "the", "clock", "was", "wrong"]);
+    assert!(said.contains("Ended the task fix the login"), "{said}");
+    let listed = home.json(&["task", "list"]);
+    assert_eq!((&listed[0]["name"], &listed[0]["done"]), (&"fix the login".into(), &true.into()));
+    assert_eq!(listed[0]["outcome"], "the clock was wrong");
+    let kept = home.json(&["memory", "list"]);
+    assert_eq!((&kept[0]["kind"], &kept[0]["text"]), (&"outcome".into(), &"fix the login: the clock was wrong".into()));
+    assert!(home.json(&["plan", "next"])["task"].is_null());
+    home.ok(&["undo"]);
+    assert_eq!(home.json(&["plan", "next"])["task"], "fix the login");
+    assert_eq!(home.json(&["memory", "list"]).as_array().unwrap().len(), 0, "one undo takes all of it back");
+    home.ok(&["task", "start", "another"]);
+    let listed = home.json(&["task", "list"]);
+    assert_eq!((&listed[0]["done"], &listed[1]["name"]), (&true.into(), &"another".into()));
+    let first = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
+    home.ok(&["pin", &first]);
+    home.ok(&["unpin", &first]);
+    let history = home.json(&["pins", "--history"]);
+    let ways: Vec<String> = history
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|step| step["kind"] == "item")
+        .map(|step| {
+            format!(
+                "{} {} {} {}",
+                step["from"].as_str().unwrap(),
+                step["to"].as_str().unwrap(),
+                step["by"].as_str().unwrap(),
+                step["turn"]
+            )
+        })
+        .collect();
+    assert_eq!(ways, ["none sticky user 1", "sticky none user 1"]);
+    home.ok(&["pin", &first, "--turns", "3"]);
+    let pins = home.json(&["pins"]);
+    assert_eq!((&pins[0]["pin"], &pins[0]["turns_left"], &pins[0]["turn"]), (&"leased".into(), &3.into(), &1.into()));
+    home.assert_sound();
+}
+
+#[test]
+fn a_task_that_ends_takes_the_programs_leases_with_it() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
+    let branch = begun(&mut client);
+    client.must(Request::Task { branch, act: TaskAct::Start("vault".into()) });
+    for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+        client.say(branch, words);
+    }
+    assert_eq!(marks(&mut client, branch).len(), 1);
+    client.must(Request::Task { branch, act: TaskAct::Done(None) });
+    assert!(marks(&mut client, branch).is_empty());
+    let last = steps(&mut client, branch).pop().unwrap();
+    assert_eq!((last.step.by, last.step.reason.as_str()), (Actor::Engine, "its task ended"));
+    client.must(Request::Undo);
+    assert_eq!(marks(&mut client, branch).len(), 1);
+}
