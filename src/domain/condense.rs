@@ -341,3 +341,24 @@ pub fn levels(plan: &ContextPlan) -> Vec<LevelUse> {
 pub fn kept_line(kept: &Kept) -> String {
     format!("- [turn {}, {}] {}", kept.turn, kept.who, kept.text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_stands_above_the_policy_and_gives_it_no_measure() {
+        let policy: Compaction = toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
+        let whole = Compaction { measure: Measure::Lane, accept: Accept::Own, by: By::Model };
+        assert_eq!((policy, policy.under(None)), (whole, whole));
+        assert_eq!(policy.under(Some(Compacting::Off)).measure, Measure::Off);
+        assert_eq!(policy.under(Some(Compacting::Ask)), Compaction { accept: Accept::Ask, ..whole });
+        let none = Compaction::default().under(Some(Compacting::Own));
+        assert_eq!((none.measure, none.accept), (Measure::Off, Accept::Own), "a policy without a measure makes none");
+        for wish in Compacting::ALL {
+            assert_eq!(Compacting::from_name(wish.name()), Some(wish));
+            assert_eq!(serde_json::to_value(wish).unwrap(), wish.name());
+        }
+        assert!(toml::from_str::<Compaction>("accept = \"always\"").is_err());
+    }
+}

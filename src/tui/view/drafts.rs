@@ -186,14 +186,16 @@ fn facts(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, width: usize) -> Ve
     if capsule.parent.is_some() {
         by = format!("{by}{dot}in place of the summary in use");
     }
-    let mut rows = vec![sum, paint::cut(look.theme, Ink::Text, &by, width)];
+    let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
+    let mut rows = vec![sum];
+    rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
     if let Some(making) = look.model.drafts.making.get(&desk.branch) {
         notes.insert(0, making_words(look, making));
     }
     if !notes.is_empty() {
-        rows.push(paint::cut(look.theme, Ink::Warn, &notes.join(" "), width));
+        rows.extend(two(&notes.join(" "), Ink::Warn));
     }
     rows
 }
@@ -374,8 +376,10 @@ fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &m
         match desk.item(at) {
             Some(Item::Kept(place)) => {
                 let kept = &draft.capsule.kept[place];
-                let label = Line::of(Ink::Pinned, &format!("{} ", look.theme.glyphs.pin)).with(Ink::Text, &kept.text);
-                let value = format!("turn {} {}", kept.turn, kept.who);
+                let value = format!(" turn {} {}", kept.turn, kept.who);
+                let left = usize::from(row.width).saturating_sub(text::width(&value) + 3);
+                let words = text::fit(&kept.text, left, look.theme.glyphs.ellipsis);
+                let label = Line::of(Ink::Pinned, &format!("{} ", look.theme.glyphs.pin)).with(Ink::Text, &words);
                 paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), row, buf);
             }
             Some(Item::Dropped(place)) => dropped_row(look, draft, place, place < salient, row, buf),
