@@ -39,6 +39,7 @@ mod retrieve;
 mod session;
 pub mod setup;
 mod snapshot;
+mod standing;
 mod stream;
 mod subjects;
 mod suggested;
