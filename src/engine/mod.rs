@@ -43,6 +43,7 @@ mod retrieve;
 mod session;
 pub mod setup;
 mod snapshot;
+mod standing;
 mod stream;
 mod subjects;
 mod suggested;

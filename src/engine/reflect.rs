@@ -8,6 +8,7 @@ use super::live::Live;
 use super::path::PathView;
 use super::session::Session;
 use super::setup::Rules;
+use super::standing::{made, sentence, standing, step_words, stepped, suggested};
 use crate::context::activation::{self, Ground, Held, Item, Move, Step};
 use crate::context::{project, references};
 use crate::domain::activation::{Touch, Touches};
@@ -21,7 +22,7 @@ use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::{Content, End, NodeHead, Role};
 use crate::domain::op::Change;
 use crate::domain::plan::{Form, Reason, Row, RowKind};
-use crate::domain::transition::{Standing, Subject, Transition};
+use crate::domain::transition::{Standing, Subject};
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -64,16 +65,16 @@ pub(super) struct Reflected {
 }
 
 /// What the reflection of one turn goes by.
-struct Scene<'a> {
-    session: &'a Session,
-    branch: &'a Branch,
-    rules: &'a Rules,
-    live: &'a Live,
-    path: &'a PathView,
+pub(super) struct Scene<'a> {
+    pub(super) session: &'a Session,
+    pub(super) branch: &'a Branch,
+    pub(super) rules: &'a Rules,
+    pub(super) live: &'a Live,
+    pub(super) path: &'a PathView,
     /// The turn that ends, by its place among the path's turns.
-    here: usize,
+    pub(super) here: usize,
     /// The answer, which is no node of the tree yet.
-    head: &'a NodeHead,
+    pub(super) head: &'a NodeHead,
 }
 
 impl Scene<'_> {
@@ -82,7 +83,7 @@ impl Scene<'_> {
     }
 
     /// The key of a turn's first node.
-    fn first(&self, turn: usize) -> Hash {
+    pub(super) fn first(&self, turn: usize) -> Hash {
         self.key(self.path.turns[turn].nodes.start)
     }
 
@@ -422,81 +423,6 @@ fn holders(texts: &[(usize, BTreeSet<String>)], symbols: &BTreeSet<String>) -> B
         }
     }
     found
-}
-
-/// The mark that a step leaves.
-fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Mark>) -> Option<Mark> {
-    let turns = scene.rules.policy.lease_turns.max(1);
-    let (kind, renewals) = match to {
-        Move::Ephemeral => (MarkKind::Ephemeral, 0),
-        Move::Lease => (MarkKind::Leased { turns }, 0),
-        Move::Renew => (MarkKind::Leased { turns }, before.map_or(0, |mark| mark.renewals) + 1),
-        Move::End | Move::Suggest => return None,
-    };
-    Some(Mark {
-        target,
-        kind,
-        by: Actor::Engine,
-        note: None,
-        inherited_from: None,
-        revision: before.map_or(0, |mark| mark.revision) + 1,
-        counted: scene.live.card.user.and_then(|id| scene.session.tree.get(id)).map(|head| head.key),
-        renewals,
-    })
-}
-
-/// Where a mark puts its item; a lease that has run out puts it nowhere.
-pub(super) fn standing(mark: Option<&Mark>) -> Standing {
-    match mark.map(|mark| mark.kind) {
-        None | Some(MarkKind::Leased { turns: 0 }) => Standing::None,
-        Some(kind) => Standing::of(kind),
-    }
-}
-
-fn step_words(to: Move) -> &'static str {
-    match to {
-        Move::Ephemeral => "kept for a call",
-        Move::Lease => "leased",
-        Move::End => "let go of",
-        Move::Renew | Move::Suggest => "looked at",
-    }
-}
-
-fn sentence(what: &str, turn: u32) -> String {
-    format!("turn {turn} {what}")
-}
-
-fn step(scene: &Scene<'_>, item: Atom, (from, to): (Standing, Standing), reason: String) -> Write {
-    Write::PutTransition {
-        session: scene.branch.session,
-        transition: Box::new(Transition {
-            item: Subject::Item(item),
-            from,
-            to,
-            reason,
-            turn: Some(scene.head.key),
-            branch: Some(scene.branch.id),
-            by: Actor::Engine,
-            at: scene.head.at,
-        }),
-    }
-}
-
-fn suggested(scene: &Scene<'_>, turn: usize, reason: String) -> Write {
-    let item = super::suggested::atom(scene.first(turn));
-    step(scene, item, (Standing::Leased, Standing::Suggested), reason)
-}
-
-/// The row of a mark that changed; none for a lease that only counted down.
-fn stepped(scene: &Scene<'_>, moved: &Moved, decided: Option<&(Standing, String)>) -> Option<Write> {
-    let (from, to) = (standing(moved.before.as_ref()), standing(moved.after.as_ref()));
-    let reason = match decided {
-        Some((_, words)) => words.clone(),
-        None if from == to => return None,
-        None if from == Standing::Leased => "its turns are over".into(),
-        None => "its call is over".into(),
-    };
-    Some(step(scene, moved.target, (from, to), reason))
 }
 
 /// Whether what a mark is on went with one of the turn's calls.

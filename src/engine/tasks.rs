@@ -75,7 +75,7 @@ impl Core {
             let (target, expect) = (mark.target, Some(mark.revision));
             writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
             let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
-            let from = super::reflect::standing(Some(mark));
+            let from = super::standing::standing(Some(mark));
             let step = (from, crate::domain::transition::Standing::None);
             writes.push(self.told_step(branch, target, step, "its task ended", Actor::Engine));
             changes.push(change);
