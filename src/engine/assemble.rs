@@ -12,7 +12,7 @@ use crate::domain::capsule::CapsuleKind;
 use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind, marks_digest};
 use crate::domain::message::{Content, NodeHead, Part, Role};
 use crate::domain::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
