@@ -59,6 +59,8 @@
 //! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
 //!    suggestions; leases count down; usage is kept beside the estimate, and from it the meter learns how the model's server
 //!    counts ([`domain::meter`]; for display and alarm only).
+//! 7. Once a turn has closed, a thread works out whether the policy wants older turns summed up (`engine::compaction`); what is
+//!    made waits as a draft, and goes into no plan before it is accepted.
 //!
 //! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
 //! and never sends anything again.

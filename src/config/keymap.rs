@@ -198,6 +198,8 @@ pub enum When {
     Picker,
     /// In a text editor other than the composer.
     Editor,
+    /// On the draft of a summary, and in the list of summaries.
+    Drafts,
 }
 
 impl When {
@@ -214,11 +216,12 @@ impl When {
             Self::Overlay => "context overlay",
             Self::Picker => "pickers",
             Self::Editor => "editors",
+            Self::Drafts => "summaries",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -226,6 +229,7 @@ impl When {
         Self::Branches,
         Self::Overlay,
         Self::Tools,
+        Self::Drafts,
         Self::Picker,
         Self::Editor,
     ];
@@ -327,6 +331,15 @@ actions! {
     UseOffline "use-offline" "Use the built-in offline model on this branch.",
     Doctor "doctor" "Look for model servers and report.",
     Save "save" "Save what was edited.",
+    Draft "draft" "Open the draft of a summary that waits; without one, have one made of the older turns.",
+    Capsules "capsules" "Look at the summaries in use on this branch: read, take back, make anew.",
+    AcceptDraft "accept-draft" "Accept the draft: it goes in place of its turns from now on.",
+    RejectDraft "reject-draft" "Throw the draft away, or stop it; its turns are not summed up by themselves again.",
+    EditDraft "edit-draft" "Edit the draft's text.",
+    KeepItem "keep-item" "Keep the selected words in the summary word for word, or no longer.",
+    KeepAll "keep-all" "Keep word for word what matters most and fits.",
+    Redraft "redraft" "Have it written anew: a draft by the other writer (model or sentences), a summary by its own.",
+    TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
 }
 
 impl Action {

@@ -108,6 +108,7 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::condense::{Compaction, Measure};
     use crate::domain::policy::StateBlock;
     use crate::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 
@@ -138,12 +139,26 @@ mod tests {
         for name in ["window", "layered"] {
             assert_eq!(found[name].choose, Choose::Recent);
         }
+        for (name, measure) in [
+            ("window", Measure::Off),
+            ("layered", Measure::Off),
+            ("adaptive", Measure::Off),
+            ("lanes", Measure::Lane),
+            ("levels", Measure::Levels),
+        ] {
+            assert_eq!(found[name].compaction, Compaction { measure, ..Compaction::default() }, "{name}");
+        }
         let files: BTreeMap<&str, toml::Table> =
             BUILT_IN.iter().map(|(name, text)| (*name, toml::from_str(text).unwrap())).collect();
         let known = toml::Table::try_from(PolicySpec::default()).unwrap();
-        for (file, part) in
-            [("lanes", "lanes"), ("adaptive", "relevance"), ("adaptive", "adaptive"), ("levels", "levels")]
-        {
+        for (file, part) in [
+            ("lanes", "lanes"),
+            ("lanes", "compaction"),
+            ("adaptive", "relevance"),
+            ("adaptive", "adaptive"),
+            ("levels", "levels"),
+            ("levels", "compaction"),
+        ] {
             let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
         }

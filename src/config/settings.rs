@@ -1,6 +1,7 @@
 //! The settings as types. Every one of them stands with its comment in `config/default.toml`.
 //! Not for: reading files (`layer`), or finding the settings that hold (`load`).
 
+use crate::domain::condense::Compacting;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Price, Profile};
 use crate::domain::policy::{Layout, StateBlock};
@@ -26,6 +27,8 @@ pub struct Settings {
     pub budget: u32,
     /// State block, where it is not the policy's choice.
     pub state_block: StateBlockChoice,
+    /// Whether summaries are made by themselves.
+    pub compaction: CompactionChoice,
     /// How the model should be.
     pub personality: String,
     /// Folders in which tools may be offered.
@@ -89,6 +92,35 @@ impl StateBlockChoice {
             Self::Required => StateBlock::Required,
             Self::Optional => StateBlock::Optional,
             Self::Off => StateBlock::Off,
+        }
+    }
+}
+
+/// Whether summaries are made by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompactionChoice {
+    /// As the policy says.
+    #[default]
+    Policy,
+    /// Never.
+    Off,
+    /// They wait for a person.
+    Ask,
+    /// They are used at once.
+    #[serde(rename = "self")]
+    Own,
+}
+
+impl CompactionChoice {
+    /// The wish that stands above the policy, if any.
+    #[must_use]
+    pub fn wish(self) -> Option<Compacting> {
+        match self {
+            Self::Policy => None,
+            Self::Off => Some(Compacting::Off),
+            Self::Ask => Some(Compacting::Ask),
+            Self::Own => Some(Compacting::Own),
         }
     }
 }

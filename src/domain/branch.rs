@@ -2,6 +2,7 @@
 //! Not for: marks themselves (`mark`) or the messages (`tree`).
 
 use super::asks::SuggestedPin;
+use super::condense::Compacting;
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, Mark};
@@ -50,6 +51,9 @@ pub struct Overrides {
     /// Model name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether summaries are made by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compacting>,
     /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,

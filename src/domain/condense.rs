@@ -11,13 +11,98 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Who is to write a summary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
     /// The branch's model.
     Model,
     /// The extractive summariser: no model, no network.
+    #[default]
     Extractive,
+}
+
+/// By which measure of its policy a branch has summaries made by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// None: only a person asks for one.
+    #[default]
+    Off,
+    /// `[lanes]`: so many messages, tokens or hours of a lane without one.
+    Lane,
+    /// `[levels]`: so many percent of the total used, and turns that are old enough.
+    Levels,
+}
+
+/// What becomes of a summary that was made by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accept {
+    /// It waits until a person looked at it.
+    #[default]
+    Ask,
+    /// It is used at once, undoably, unless it is more than half as long as its sources.
+    #[serde(rename = "self")]
+    Own,
+}
+
+/// Summaries that a policy has made by themselves (`[compaction]` in its file).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compaction {
+    /// When.
+    pub measure: Measure,
+    /// What becomes of them.
+    pub accept: Accept,
+    /// Who writes them.
+    pub by: By,
+}
+
+/// What a branch or the configuration wishes above its policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compacting {
+    /// No summary is made by itself.
+    Off,
+    /// They are, by the policy's measure, and wait for a person.
+    Ask,
+    /// They are, and are used at once.
+    #[serde(rename = "self")]
+    Own,
+}
+
+impl Compacting {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::Own];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Ask => "ask",
+            Self::Own => "self",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wish| wish.name() == name)
+    }
+}
+
+impl Compaction {
+    /// What holds under a wish.
+    #[must_use]
+    pub fn under(self, wish: Option<Compacting>) -> Self {
+        match wish {
+            None => self,
+            Some(Compacting::Off) => Self { measure: Measure::Off, ..self },
+            Some(Compacting::Ask) => Self { accept: Accept::Ask, ..self },
+            Some(Compacting::Own) => Self { accept: Accept::Own, ..self },
+        }
+    }
 }
 
 /// What the checker looks for.
@@ -147,7 +232,8 @@ pub struct SourceTurn {
     pub messages: Vec<SourceMessage>,
 }
 
-/// A summary that waits for a person's decision. At most one a branch.
+/// A summary that waits for a person's decision. At most one a branch. It is kept in memory only, because it holds words of
+/// its sources, which a removal must be able to take away: it goes with the program, and is made again when it is due.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CapsuleDraft {
     /// Counts up; acts name it, so that none is done on another draft than was seen.
@@ -170,6 +256,8 @@ pub struct CapsuleDraft {
     pub masked: u32,
     /// The model's call, where one was made.
     pub run: Option<RunId>,
+    /// Why it was made by itself; none where a person asked for it.
+    pub cause: Option<String>,
     /// Things to know, a sentence each.
     pub warnings: Vec<String>,
 }

@@ -62,6 +62,24 @@ pub struct Block {
     pub scores: Scores,
 }
 
+impl Block {
+    /// A text of no message: `text` is the hash of its projected form, of so many tokens.
+    #[must_use]
+    pub fn new(section: Section, kind: RowKind, (text, tokens): (Hash, u32), title: &str, reason: Reason) -> Self {
+        Self {
+            section,
+            kind,
+            text,
+            tokens,
+            title: title.to_owned(),
+            reason,
+            atom: None,
+            source: Source::default(),
+            scores: Scores::default(),
+        }
+    }
+}
+
 /// What was looked up, or could have been, and does not go.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Near {
@@ -136,6 +154,28 @@ pub struct MessageInput {
     /// Parts of it that no request of this dialect can carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInput>,
+}
+
+impl MessageInput {
+    /// A message that is no node and has one form only: a draft, a made result, a request of the program's own.
+    #[must_use]
+    pub fn plain(key: Hash, role: Role, title: String, tokens: u32) -> Self {
+        Self {
+            key,
+            node: None,
+            role,
+            title,
+            whole: Form::Full,
+            tokens,
+            cuts: Vec::new(),
+            elided: None,
+            placeholder: 0,
+            calls: 0,
+            orphan: false,
+            bar: None,
+            parts: Vec::new(),
+        }
+    }
 }
 
 /// One turn (or the preamble) as a candidate.

@@ -1,6 +1,7 @@
 //! Policies, layouts and the sections of a prompt, as data.
 //! Not for: applying them (`context`) or reading their files (`config`).
 
+use super::condense::Compaction;
 use super::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
 use serde::{Deserialize, Serialize};
 
@@ -186,6 +187,8 @@ pub struct PolicySpec {
     pub adaptive: Adaptive,
     /// For `levels`.
     pub levels: Levels,
+    /// Summaries that are made by themselves.
+    pub compaction: Compaction,
 }
 
 impl Default for PolicySpec {
@@ -209,6 +212,7 @@ impl Default for PolicySpec {
             relevance: Relevance::default(),
             adaptive: Adaptive::default(),
             levels: Levels::default(),
+            compaction: Compaction::default(),
         }
     }
 }

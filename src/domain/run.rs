@@ -5,6 +5,8 @@ use super::hash::Hash;
 use super::ids::{BranchId, NodeId, RunId, SessionId};
 use super::meter::ShortRead;
 use super::mode::Mode;
+use super::plan::ContextPlan;
+use super::provider::{CallEnd, Outcome};
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -103,4 +105,67 @@ pub struct RunCard {
     pub error: Option<String>,
     /// Milliseconds since 1970.
     pub at: i64,
+}
+
+impl RunCard {
+    /// A call that is about to be made from a plan: `at` is in milliseconds since 1970.
+    #[must_use]
+    pub fn open(
+        id: RunId,
+        (session, branch): (SessionId, BranchId),
+        plan: &ContextPlan,
+        request_digest: Hash,
+        round: u32,
+        at: i64,
+    ) -> Self {
+        let (items, attached) = plan.attached();
+        Self {
+            id,
+            session,
+            branch,
+            user: None,
+            answer: None,
+            round,
+            plan: plan.id,
+            request_digest,
+            profile: plan.profile.clone(),
+            model: plan.model.clone(),
+            policy: plan.policy.clone(),
+            mode: plan.mode,
+            status: RunStatus::Open,
+            est_total: plan.est_total,
+            items,
+            attached,
+            usage: Usage::default(),
+            short_read: None,
+            cost_micro: None,
+            finish_reason: None,
+            ttft_ms: None,
+            total_ms: None,
+            attempts: 0,
+            error: None,
+            at,
+        }
+    }
+
+    /// Takes in how the call ended, its status apart.
+    pub fn ended(&mut self, outcome: &Outcome, cost_micro: Option<u64>) {
+        self.usage = outcome.usage;
+        self.finish_reason.clone_from(&outcome.finish_reason);
+        self.ttft_ms = outcome.ttft_ms;
+        self.total_ms = Some(outcome.total_ms);
+        self.attempts = outcome.attempts;
+        self.cost_micro = cost_micro;
+    }
+}
+
+impl From<CallEnd> for RunStatus {
+    fn from(end: CallEnd) -> Self {
+        match end {
+            CallEnd::Complete => Self::Complete,
+            CallEnd::Truncated => Self::Truncated,
+            CallEnd::Errored => Self::Errored,
+            CallEnd::Cancelled => Self::Cancelled,
+        }
+    }
 }

@@ -4,6 +4,9 @@
 use super::hash::Hash;
 use super::ids::RunId;
 use super::meter::Sample;
+use super::plan::ContextPlan;
+use super::provider::Outcome;
+use super::run::RunCard;
 use super::tokens::{Certainty, grouped};
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +123,31 @@ pub struct UsageReport {
 }
 
 impl UsageReport {
+    /// The account of a call that ended, from its card, its plan and its outcome.
+    #[must_use]
+    pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
+        let off =
+            |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
+        Self {
+            run: card.id,
+            plan: plan.id,
+            provider: card.profile.clone(),
+            model: card.model.clone(),
+            encoding: plan.encoding.name().into_owned(),
+            est_prompt: plan.est_total,
+            est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
+            usage: outcome.usage,
+            short: card.short_read.is_some(),
+            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(off),
+            finish_reason: outcome.finish_reason.clone(),
+            ttft_ms: outcome.ttft_ms,
+            total_ms: outcome.total_ms,
+            attempts: outcome.attempts,
+            cost_micro: card.cost_micro,
+            at: card.at,
+        }
+    }
+
     /// What the call teaches of the model's tokens, where the server reported its prompt.
     #[must_use]
     pub fn sample(&self) -> Option<Sample> {

@@ -15,7 +15,7 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
 use crate::domain::mark::{Atom, MarkKind, marks_digest};
 use crate::domain::message::{Content, NodeHead, Part, Role};
-use crate::domain::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
+use crate::domain::plan::{Basis, Form, Reason, RowKind, Source, Warning};
 use crate::domain::policy::{Section, StateBlock};
 use crate::domain::safe::Safe;
 use crate::domain::tokens::{Certainty, Encoding};
@@ -106,21 +106,8 @@ impl<'a> Work<'a> {
                 .contents
                 .insert(key, Arc::new(Content { parts: vec![Part::Reply { call: id, name, body }], extra: None }));
             self.made += 1;
-            messages.push(MessageInput {
-                key,
-                node: None,
-                role: Role::Tool,
-                title: "[cancelled]".into(),
-                whole: Form::Full,
-                tokens,
-                cuts: Vec::new(),
-                elided: None,
-                placeholder: tokens,
-                calls: 0,
-                orphan: false,
-                bar: None,
-                parts: Vec::new(),
-            });
+            let made = MessageInput::plain(key, Role::Tool, "[cancelled]".into(), tokens);
+            messages.push(MessageInput { placeholder: tokens, ..made });
         }
     }
 
@@ -230,21 +217,8 @@ impl<'a> Work<'a> {
         if hidden > 0 {
             self.warnings.push(Warning::HiddenCharacters { count: u32::try_from(hidden).unwrap_or(u32::MAX) });
         }
-        MessageInput {
-            key,
-            node: None,
-            role: Role::User,
-            title: NodeHead::preview_of(&text),
-            whole: Form::Full,
-            tokens: self.gatherer.count(self.encoding(), &text),
-            cuts: Vec::new(),
-            elided: None,
-            placeholder: 0,
-            calls: 0,
-            orphan: false,
-            bar: None,
-            parts: Vec::new(),
-        }
+        let tokens = self.gatherer.count(self.encoding(), &text);
+        MessageInput::plain(key, Role::User, NodeHead::preview_of(&text), tokens)
     }
 
     fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
@@ -293,18 +267,7 @@ impl<'a> Work<'a> {
     }
 
     fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
-        let (text, tokens) = self.text(text);
-        Block {
-            section,
-            kind,
-            text,
-            tokens,
-            title: title.to_owned(),
-            reason,
-            atom: None,
-            source: Source::default(),
-            scores: Scores::default(),
-        }
+        Block::new(section, kind, self.text(text), title, reason)
     }
 
     /// Summaries that were accepted.

@@ -397,6 +397,7 @@ impl Core {
             self.say(Event::Card(session.card.clone()));
         }
         self.say(Event::TurnClosed { branch, draft, failure });
+        self.consider(branch, &live.solved.plan, completed);
     }
 }
 
@@ -435,28 +436,5 @@ pub(super) fn status_of(end: End) -> RunStatus {
 
 /// The account of a turn's present call.
 fn usage(live: &Live) -> Option<UsageReport> {
-    let outcome = live.outcome.as_ref()?;
-    let plan = &live.solved.plan;
-    let error = outcome
-        .usage
-        .prompt_read(plan.est_total)
-        .map(|actual| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0);
-    Some(UsageReport {
-        run: live.card.id,
-        plan: plan.id,
-        provider: live.card.profile.clone(),
-        model: live.card.model.clone(),
-        encoding: plan.encoding.name().into_owned(),
-        est_prompt: plan.est_total,
-        est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
-        usage: outcome.usage,
-        short: live.card.short_read.is_some(),
-        est_error_pct: error,
-        finish_reason: outcome.finish_reason.clone(),
-        ttft_ms: outcome.ttft_ms,
-        total_ms: outcome.total_ms,
-        attempts: outcome.attempts,
-        cost_micro: live.card.cost_micro,
-        at: live.card.at,
-    })
+    Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
 }

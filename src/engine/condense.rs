@@ -5,24 +5,22 @@
 //! undoable operation. The turns stay where they are.
 
 use super::api::{Answer, Condense, Event, Ticket};
+use super::candidates::{Ready, on_cover};
 use super::core::{Core, Inbox};
 use super::drafted::Drafted;
-use super::summaries::{self, Ground, Held};
+use super::summaries::{Ground, Held};
 use super::summarise::{Job, Made};
 use crate::context::condense::{keep, sources};
 use crate::domain::branch::Branch;
-use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource};
-use crate::domain::condense::{By, CapsuleCard, CapsuleDraft, SourceTurn, Stats, Stays};
+use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, Kept};
+use crate::domain::condense::{By, CapsuleDraft, SourceTurn};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
-use crate::domain::mark::{Atom, Mark};
-use crate::domain::message::NodeHead;
+use crate::domain::mark::Mark;
 use crate::domain::model::Backend;
-use crate::domain::op::Change;
-use crate::domain::tree::{self, Slot};
 use crate::store::types::Write;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,18 +28,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Default)]
 pub(super) struct Drafts {
     waiting: HashMap<BranchId, Drafted>,
-    making: HashMap<BranchId, (u64, Arc<AtomicBool>)>,
+    making: HashMap<BranchId, Making>,
     last: u64,
+    /// Branches whose draft is to be used as soon as their open turn has ended.
+    pub(super) own: HashSet<BranchId>,
+    /// Branches of which it was said that too much is left to sum up by itself.
+    pub(super) too_much: HashSet<BranchId>,
+    /// Tokens of messages, for those who work out what is due.
+    pub(super) counts: super::compaction::Counts,
 }
 
-/// What a draft starts from: the path of a branch and its closed turns.
-struct Ready {
-    turns: Vec<(SourceTurn, Vec<NodeHead>)>,
-    lane: String,
+impl Drafts {
+    /// Whether a draft waits on a branch or is being made.
+    pub(super) fn busy(&self, branch: BranchId) -> bool {
+        self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
+    }
+
+    /// The number of the draft that waits.
+    pub(super) fn number(&self, branch: BranchId) -> Option<u64> {
+        self.waiting.get(&branch).map(|drafted| drafted.draft.number)
+    }
+}
+
+/// A draft that is being made.
+struct Making {
+    number: u64,
+    cancel: Arc<AtomicBool>,
+    /// Nobody asked for it.
+    by_itself: bool,
+    /// Its lane and the last node of its last turn.
+    reach: (String, Hash),
 }
 
 impl Core {
-    /// Starts a draft; it is answered when it is there.
+    /// Starts a draft; it is answered when it is there. Without a ticket it is made by itself.
     pub(super) fn draft_capsule(
         &mut self,
         ticket: Option<Ticket>,
@@ -49,6 +69,20 @@ impl Core {
         kind: CapsuleKind,
         up_to: Option<u32>,
         by: By,
+    ) -> Result<(), Failure> {
+        let cause = ticket.is_none().then(|| "it was due".to_owned());
+        self.start_draft(ticket, id, kind, up_to, by, cause)
+    }
+
+    /// The same, with why it is made by itself.
+    pub(super) fn start_draft(
+        &mut self,
+        ticket: Option<Ticket>,
+        id: BranchId,
+        kind: CapsuleKind,
+        up_to: Option<u32>,
+        by: By,
+        cause: Option<String>,
     ) -> Result<(), Failure> {
         if !matches!(kind, CapsuleKind::Lane | CapsuleKind::Session) {
             return Err(Failure::user("Only a lane's or the session's older turns are summed up."));
@@ -65,12 +99,10 @@ impl Core {
         let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
         let already = parent.as_ref().filter(|capsule| self.holds(&branch, capsule.id)).map(|capsule| capsule.turns.1);
         let choice = sources::choose(&light, up_to, already)?;
-        self.drafts.last += 1;
-        let (number, cancel) = (self.drafts.last, Arc::new(AtomicBool::new(false)));
-        if let Some((_, old)) = self.drafts.making.insert(id, (number, cancel.clone())) {
-            old.store(true, Ordering::Relaxed);
-        }
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
+        let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
+        let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
+        let (number, cancel) = self.begin_making(id, ticket.is_none(), (lane.clone(), tip));
         let job = Job {
             number,
             ticket,
@@ -79,14 +111,16 @@ impl Core {
             kind,
             lane,
             parent,
-            turns: choice.covered.iter().filter_map(|at| turns[*at].take()).collect(),
+            turns,
             stays: choice.stays,
             by,
+            cause,
             rules,
             provider,
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
             cancel,
+            events: self.events.clone(),
             now: self.now(),
         };
         let inbox = self.inbox.clone();
@@ -94,6 +128,17 @@ impl Core {
             let _ = inbox.send(Inbox::Condensed(Box::new(made)));
         });
         Ok(())
+    }
+
+    /// One draft a branch is made at a time; an older one stops.
+    fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
+        self.drafts.last += 1;
+        let (number, cancel) = (self.drafts.last, Arc::new(AtomicBool::new(false)));
+        let making = Making { number, cancel: cancel.clone(), by_itself, reach };
+        if let Some(old) = self.drafts.making.insert(id, making) {
+            old.cancel.store(true, Ordering::Relaxed);
+        }
+        (number, cancel)
     }
 
     /// A draft is there, or came to nothing.
@@ -107,43 +152,42 @@ impl Core {
         for run in runs {
             self.say(Event::Run(Box::new(run)));
         }
-        let current = self.drafts.making.get(&branch).is_some_and(|(wanted, _)| *wanted == number);
-        if current {
-            self.drafts.making.remove(&branch);
+        let current = self.drafts.making.get(&branch).is_some_and(|making| making.number == number);
+        let making = if current { self.drafts.making.remove(&branch) } else { None };
+        let result = match &making {
+            Some(_) => result.map(|drafted| self.put_draft(branch, drafted)),
+            None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
+        };
+        if result.is_err() && !self.drafts.making.contains_key(&branch) {
+            self.say(Event::Draft { branch, draft: self.shown_draft(branch) });
         }
-        let result = result.and_then(|drafted| {
-            if !current {
-                return Err(Failure::user("Stopped.").kept("Nothing was changed."));
-            }
-            Ok(self.put_draft(branch, drafted))
-        });
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
-            (None, Err(failure)) => tracing::debug!(%failure, "no summary was drafted"),
-            (None, Ok(draft)) => self.say(Event::Notice(format!(
-                "A summary of turns {}–{} is drafted; look at it before it is used.",
-                draft.capsule.turns.0, draft.capsule.turns.1
-            ))),
+            (None, Ok(_)) => self.made_by_itself(branch),
+            (None, Err(failure)) => {
+                if let Some(Making { reach: (lane, tip), .. }) = making {
+                    self.failed_by_itself(branch, &lane, tip, &failure);
+                }
+            }
         }
     }
 
     fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<CapsuleDraft> {
-        let shown = Arc::new(CapsuleDraft { warnings: drafted.warnings(), ..drafted.draft.clone() });
+        let shown = Arc::new(drafted.shown());
         self.drafts.waiting.insert(branch, drafted);
         self.say(Event::Draft { branch, draft: Some(shown.clone()) });
         shown
+    }
+
+    fn shown_draft(&self, branch: BranchId) -> Option<Arc<CapsuleDraft>> {
+        self.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
     /// Everything that is answered at once.
     pub(super) fn condense(&mut self, branch: BranchId, act: Condense) -> Result<Answer, Failure> {
         match act {
             Condense::Draft { .. } => Err(Failure::user("That cannot be asked here.")),
-            Condense::Show => Ok(Answer::Draft(
-                self.drafts
-                    .waiting
-                    .get(&branch)
-                    .map(|drafted| Arc::new(CapsuleDraft { warnings: drafted.warnings(), ..drafted.draft.clone() })),
-            )),
+            Condense::Show => Ok(Answer::Draft(self.shown_draft(branch))),
             Condense::Keep { draft, items } => self.keep_items(branch, draft, &items),
             Condense::KeepAll { draft } => self.keep_all(branch, draft),
             Condense::Unkeep { draft, item } => self.unkeep(branch, draft, item),
@@ -153,13 +197,15 @@ impl Core {
             }
             Condense::Accept { draft } => self.accept(branch, draft),
             Condense::Reject => self.reject(branch),
+            Condense::Stop => self.stop_making(branch),
             Condense::UndoLevel { kind } => self.undo_level(branch, kind),
+            Condense::TakeBack { capsule } => self.take_back(branch, capsule),
             Condense::List => self.list_capsules(branch),
             Condense::Stats => self.memory_stats(branch),
         }
     }
 
-    fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
+    pub(super) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
         let found = self.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
         found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft is no longer there.").todo("Draft it again."))
     }
@@ -176,7 +222,7 @@ impl Core {
         self.recompose(branch, draft, None, kept)
     }
 
-    fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
+    pub(super) fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
         let drafted = self.waiting(branch, draft)?;
         let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
         let count = |text: &str| self.setup.counter.count(encoding, text);
@@ -203,7 +249,7 @@ impl Core {
         branch: BranchId,
         draft: u64,
         body: Option<String>,
-        kept: Vec<crate::domain::capsule::Kept>,
+        kept: Vec<Kept>,
     ) -> Result<Answer, Failure> {
         let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
         let counter = self.setup.counter.clone();
@@ -216,7 +262,7 @@ impl Core {
     }
 
     /// Stores the draft and uses it.
-    fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
+    pub(super) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let capsule = self.waiting(id, draft)?.draft.capsule.clone();
         self.must_still_hold(&branch, &capsule)?;
@@ -257,225 +303,51 @@ impl Core {
             .todo("Draft it again."))
     }
 
-    /// Makes other capsules the branch's own, undoably.
-    fn use_capsules(
-        &mut self,
-        branch: &Branch,
-        what: String,
-        after: Vec<Hash>,
-        first: Vec<Write>,
-        known: impl FnOnce(&mut Self),
-    ) -> Result<(), Failure> {
-        let before = branch.capsules.clone();
-        // A level taken back brings the window back to where it stood before that level.
-        let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
-        let (known_anchor, anchor) =
-            if older { super::undo::kept_capsules_anchor(&self.store, branch.id, &after)? } else { (false, None) };
-        let change = Change::Capsules { branch: branch.id, before: before.clone(), after: after.clone() };
-        let mut writes = first;
-        writes.push(Write::SetCapsules { branch: branch.id, expect: before.clone(), capsules: after });
-        writes.push(super::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
-        writes.push(self.operation(branch.session, what, vec![change.clone()]));
-        if known_anchor {
-            writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
-        }
-        self.store.write(writes)?;
-        known(self);
-        if known_anchor
-            && let Ok(session) = self.session_mut(branch.id)
-            && let Some(branch) = session.branch_mut(branch.id)
-        {
-            branch.anchor = anchor;
-        }
-        self.apply(&change, true);
-        Ok(())
-    }
-
-    /// Whether a capsule is a level below one that the branch uses.
-    fn is_older(&self, branch: &Branch, id: Hash) -> bool {
-        let session = self.session_of(branch.id);
-        let parent = |used: &Hash| session.as_ref().ok()?.capsule(*used)?.capsule.parent;
-        branch.capsules.iter().any(|used| parent(used) == Some(id))
-    }
-
-    fn reject(&mut self, branch: BranchId) -> Result<Answer, Failure> {
-        let making = self.drafts.making.remove(&branch);
-        if let Some((_, cancel)) = &making {
-            cancel.store(true, Ordering::Relaxed);
-        }
-        if self.drafts.waiting.remove(&branch).is_none() && making.is_none() {
+    /// A person does not want the draft, or not now: its turns are not summed up by itself again.
+    fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let making = self.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
+        let waiting = self.drafts.waiting.get(&id).map(|drafted| {
+            let capsule = &drafted.draft.capsule;
+            (capsule.lane.clone(), capsule.tip().unwrap_or_default())
+        });
+        if !self.drop_draft(id) {
             return Err(Failure::user("There is no draft of a summary."));
         }
-        self.say(Event::Draft { branch, draft: None });
+        if let (Ok(branch), Some((lane, tip))) = (self.branch(id), waiting.or(making)) {
+            self.put_down(&branch, &lane, tip);
+        }
         Ok(Answer::Done("The draft is thrown away; nothing was changed.".into()))
+    }
+
+    /// A person stops a draft that is being made.
+    fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being made."))?;
+        making.cancel.store(true, Ordering::Relaxed);
+        if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
+            self.put_down(&branch, &making.reach.0, making.reach.1);
+        }
+        self.say(Event::Draft { branch: id, draft: self.shown_draft(id) });
+        Ok(Answer::Done("Stopped; nothing was changed.".into()))
+    }
+
+    /// Forgets a draft, and stops one that is being made; says whether there was any.
+    fn drop_draft(&mut self, branch: BranchId) -> bool {
+        let making = self.drafts.making.remove(&branch);
+        if let Some(making) = &making {
+            making.cancel.store(true, Ordering::Relaxed);
+        }
+        self.drafts.own.remove(&branch);
+        let was = self.drafts.waiting.remove(&branch).is_some() || making.is_some();
+        if was {
+            self.say(Event::Draft { branch, draft: None });
+        }
+        was
     }
 
     /// Drafts read what is no longer there: they go.
     pub(super) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
-            let _ = self.reject(*branch);
+            self.drop_draft(*branch);
         }
     }
-
-    fn undo_level(&mut self, id: BranchId, kind: CapsuleKind) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
-        let of_kind = |wanted: &&Hash| session.capsule(**wanted).is_some_and(|held| held.capsule.kind == kind);
-        let newest = branch.capsules.iter().rev().find(of_kind).copied();
-        let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
-        let parent = session.capsule(newest).and_then(|held| held.capsule.parent);
-        let parent = parent.and_then(|id| session.capsule(id)).map(|held| held.capsule.clone());
-        let mut after = branch.capsules.clone();
-        after.retain(|other| *other != newest);
-        after.extend(parent.as_ref().map(|capsule| capsule.id));
-        self.use_capsules(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
-        let now = match parent {
-            Some(capsule) => format!("The summary of turns {}–{} goes again", capsule.turns.0, capsule.turns.1),
-            None => "The turns go themselves again, as far as they fit".into(),
-        };
-        Ok(Answer::Done(format!("{now}; u undoes it.")))
-    }
-
-    fn list_capsules(&self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = Ground { session, path: &path, marks: &branch.marks };
-        let mode = self.rules(&branch)?.mode;
-        let mut cards = Vec::new();
-        for newest in branch.capsules.iter().rev() {
-            let goes = ground.usable(*newest, mode).0.map(|going| going.capsule.id);
-            let mut chain = Vec::new();
-            let mut at = Some(*newest);
-            while let Some(held) = at
-                .and_then(|id| session.capsule(id))
-                .filter(|held| !chain.iter().any(|card: &CapsuleCard| card.capsule.id == held.capsule.id))
-            {
-                chain.push(CapsuleCard {
-                    capsule: held.capsule.clone(),
-                    state: summaries::state(&ground, held),
-                    active: held.capsule.id == *newest,
-                    goes: Some(held.capsule.id) == goes,
-                    depth: 0,
-                });
-                at = held.capsule.parent;
-            }
-            let levels = chain.len();
-            for (place, card) in chain.iter_mut().enumerate() {
-                card.depth = u32::try_from(levels - 1 - place).unwrap_or(0);
-            }
-            cards.extend(chain);
-        }
-        Ok(Answer::Capsules(cards))
-    }
-
-    fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
-        let done = self.store.compressions(branch.session)?;
-        let sum = |of: fn(&crate::store::types::Compression) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
-        let (original, compressed) = (sum(|c| c.original), sum(|c| c.compressed));
-        let ratio = (original * 1_000).checked_div(compressed);
-        Ok(Answer::Stats(Box::new(Stats {
-            budget: self.rules(&branch)?.budget.prompt,
-            messages: session.card.messages,
-            summaries: u32::try_from(session.capsules.values().filter(|h| h.capsule.text.is_some()).count())
-                .unwrap_or(u32::MAX),
-            ratio_milli: ratio.and_then(|ratio| u32::try_from(ratio).ok()),
-            last: done.last().map(|c| c.at),
-            ..Stats::default()
-        })))
-    }
-
-    /// The capsule of a kind that the branch uses in a lane.
-    fn in_use(&self, branch: &Branch, kind: CapsuleKind, lane: &str) -> Option<Arc<Capsule>> {
-        let session = self.session_of(branch.id).ok()?;
-        let found = branch.capsules.iter().rev().filter_map(|id| session.capsule(*id));
-        found.map(|held| held.capsule.clone()).find(|capsule| capsule.kind == kind && capsule.lane == lane)
-    }
-
-    /// Whether a capsule itself, and no older level of it, could go.
-    fn holds(&self, branch: &Branch, id: Hash) -> bool {
-        let Ok(session) = self.session_of(branch.id) else { return false };
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = Ground { session, path: &path, marks: &branch.marks };
-        session.capsule(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
-    }
-
-    /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.
-    fn ready(&self, branch: &Branch, kind: CapsuleKind) -> Result<Ready, Failure> {
-        let session = self.session_of(branch.id)?;
-        let tree = &session.tree;
-        let path: Vec<Slot> = session.head(branch).map(|tip| tree.path(tip)).unwrap_or_default();
-        let lane = match (kind, path.last()) {
-            (CapsuleKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
-            _ => String::new(),
-        };
-        let mut turns = tree::turns(tree, &path);
-        let open = |turn: &tree::Turn| self.live.contains_key(&branch.id) || turn.nodes.len() < 2;
-        if turns.last().is_some_and(open) {
-            turns.pop();
-        }
-        let mut found = Vec::new();
-        let mut number = 0;
-        for turn in turns {
-            number += u32::from(turn.asked);
-            let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| tree.head(path[at])).collect();
-            let [first, .., last] = heads.as_slice() else { continue };
-            let excluded = |mark: &&Mark| mark.kind.excludes();
-            let read: Vec<NodeHead> = heads
-                .iter()
-                .filter(|head| super::gather::bar(head, false).is_none())
-                .filter(|head| !branch.marks.iter().filter(excluded).any(|mark| on_node(&mark.target, head.key)))
-                .map(|head| (*head).clone())
-                .collect();
-            let stays = stays(branch, &heads, read.is_empty())
-                .or((kind == CapsuleKind::Lane && first.lane != lane).then_some(Stays::OtherLane));
-            let source = SourceTurn {
-                user: first.key,
-                tip: last.key,
-                number: if turn.asked { number } else { 0 },
-                node: first.id,
-                title: first.preview.clone(),
-                at: last.at,
-                count: u32::try_from(heads.len()).unwrap_or(u32::MAX),
-                tokens: 0,
-                stays,
-                messages: Vec::new(),
-            };
-            found.push((source, read));
-        }
-        Ok(Ready { turns: found, lane })
-    }
-}
-
-/// Why a turn is not summed up: a mark on it or on one of its messages, or nothing to read.
-fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option<Stays> {
-    let first = heads.first()?.key;
-    let on_turn = |mark: &&Mark| match mark.target {
-        Atom::Turn { user, tip } => user == first && heads.iter().any(|head| head.key == tip),
-        _ => false,
-    };
-    let on_any = |mark: &&Mark| on_turn(mark) || heads.iter().any(|head| on_node(&mark.target, head.key));
-    if branch.marks.iter().any(|mark| on_turn(&mark) && mark.kind.excludes()) {
-        Some(Stays::Excluded)
-    } else if branch.marks.iter().any(|mark| on_any(&mark) && !mark.kind.excludes()) {
-        Some(Stays::Pinned)
-    } else {
-        empty.then_some(Stays::Empty)
-    }
-}
-
-fn on_node(target: &Atom, key: Hash) -> bool {
-    match target {
-        Atom::Message { node } | Atom::Episode { call: node, .. } => *node == key,
-        Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
-    }
-}
-
-fn on_cover(capsule: &Capsule, target: &Atom) -> bool {
-    capsule.covers.iter().any(|cover| match target {
-        Atom::Turn { user, .. } => *user == cover.user,
-        other => cover.nodes.iter().any(|(key, _)| on_node(other, *key)),
-    })
 }

@@ -3,6 +3,7 @@
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
+use super::compaction::Looked;
 use super::condense::Drafts;
 use super::live::Live;
 use super::meters::Meters;
@@ -32,6 +33,8 @@ pub(super) enum Inbox {
     Report(BranchId, Box<Report>),
     /// A summary is drafted, or could not be.
     Condensed(Box<Made>),
+    /// It was worked out whether a summary is due.
+    Looked(Box<Looked>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -132,6 +135,7 @@ impl Core {
                 },
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Condensed(made) => self.drafted(*made),
+                Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),

@@ -47,6 +47,11 @@ impl Drafted {
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
+    /// The draft as a person is shown it, with all that there is to know.
+    pub(super) fn shown(&self) -> CapsuleDraft {
+        CapsuleDraft { warnings: self.warnings(), ..self.draft.clone() }
+    }
+
     /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
     pub(super) fn room(&self) -> u32 {
         let most = (self.draft.capsule.original_tokens / 2).min(Size::default().most * 2);
@@ -66,7 +71,8 @@ impl Drafted {
             ));
         }
         if self.draft.masked > 0 {
-            warnings.push(format!("{} secrets were masked in the sources first.", self.draft.masked));
+            let secrets = if self.draft.masked == 1 { "secret was" } else { "secrets were" };
+            warnings.push(format!("{} {secrets} masked in the sources first.", self.draft.masked));
         }
         warnings
     }

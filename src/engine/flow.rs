@@ -78,12 +78,8 @@ impl Core {
                 live.quirk = Some(quirk);
             }
         }
-        live.card.usage = outcome.usage;
-        live.card.finish_reason.clone_from(&outcome.finish_reason);
-        live.card.ttft_ms = outcome.ttft_ms;
-        live.card.total_ms = Some(outcome.total_ms);
-        live.card.attempts = outcome.attempts;
-        live.card.cost_micro = live.model.price.and_then(|price| price.bill(&outcome.usage));
+        let cost = live.model.price.and_then(|price| price.bill(&outcome.usage));
+        live.card.ended(&outcome, cost);
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnEvent::Ended(outcome));
     }

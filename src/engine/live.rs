@@ -18,7 +18,7 @@ use crate::domain::message::{Content, End, NodeHead, Role};
 use crate::domain::model::{ModelInfo, Quirk};
 use crate::domain::plan::Anchor;
 use crate::domain::provider::Outcome;
-use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::tree::Slot;
 use crate::store::types::{OpenRun, Write};
@@ -254,35 +254,8 @@ impl Core {
 }
 
 fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
-    let plan = &solved.plan;
-    let (items, attached) = plan.attached();
-    RunCard {
-        id: RunId(Uuid::now_v7()),
-        session: branch.session,
-        branch: branch.id,
-        user: None,
-        answer: None,
-        round,
-        plan: plan.id,
-        request_digest: solved.wire.digest,
-        profile: plan.profile.clone(),
-        model: plan.model.clone(),
-        policy: plan.policy.clone(),
-        mode: plan.mode,
-        status: RunStatus::Open,
-        est_total: plan.est_total,
-        items,
-        attached,
-        usage: crate::domain::usage::Usage::default(),
-        short_read: None,
-        cost_micro: None,
-        finish_reason: None,
-        ttft_ms: None,
-        total_ms: None,
-        attempts: 0,
-        error: None,
-        at,
-    }
+    let whose = (branch.session, branch.id);
+    RunCard::open(RunId(Uuid::now_v7()), whose, &solved.plan, solved.wire.digest, round, at)
 }
 
 /// The user message of a turn that opens.

@@ -2,6 +2,7 @@
 //! Not for: reading configuration files (`config`).
 
 use crate::domain::branch::{Branch, Overrides};
+use crate::domain::condense::Compaction;
 use crate::domain::embed::{Embed, EmbedError};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Fields;
@@ -121,6 +122,8 @@ pub(super) struct Rules {
     pub(super) budget: Budget,
     pub(super) personality: String,
     pub(super) tools: Vec<ToolSpec>,
+    /// Summaries that are made by themselves; says nothing about a request.
+    pub(super) compaction: Compaction,
 }
 
 impl Rules {
@@ -168,6 +171,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
         tools: tools.unwrap_or_default(),
+        compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
         model,
         policy,

@@ -2,7 +2,7 @@
 //! model), and finds out what it dropped.
 //! Not for: which turns, and what a person does with a draft (`condense`).
 
-use super::api::Ticket;
+use super::api::{Event, Ticket};
 use super::drafted::Drafted;
 use super::gather::{Bag, bar};
 use super::planner::Stored;
@@ -21,7 +21,7 @@ use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::input::{Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput};
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Node, NodeHead, Role};
-use crate::domain::plan::{Basis, ContextPlan, Form, Reason, RowKind, Scores, Source};
+use crate::domain::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
 use crate::domain::policy::{Layout, PolicySpec, Section};
 use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind, Wire};
 use crate::domain::run::{RunCard, RunStatus};
@@ -33,12 +33,15 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use uuid::Uuid;
 
 /// Lines of a tool's result that tell of an error, at most, that a summary may quote.
 const ERROR_LINES: usize = 3;
 /// Requests in other words that a server may ask for before its refusal counts.
 const QUIRKS: usize = 4;
+/// Bytes of a model's text after which it is told again how much there is.
+const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
 
@@ -55,11 +58,15 @@ pub(super) struct Job {
     pub(super) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(super) stays: Vec<(u32, Stays)>,
     pub(super) by: By,
+    /// Why it is made by itself, where it is.
+    pub(super) cause: Option<String>,
     pub(super) rules: Rules,
     pub(super) provider: Option<Arc<dyn Provider>>,
     pub(super) store: Store,
     pub(super) counter: Arc<dyn CountTokens>,
     pub(super) cancel: Arc<AtomicBool>,
+    /// Where it is told how far it is.
+    pub(super) events: Sender<Event>,
     pub(super) now: i64,
 }
 
@@ -94,7 +101,15 @@ impl Job {
         self.counter.count(self.rules.model.encoding, text)
     }
 
+    /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
+    fn tell(&self, (done, of): (u32, u32), tokens: u32) {
+        let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
+        let turns = (number(self.turns.first()), number(self.turns.last()));
+        let _ = self.events.send(Event::Condensing { branch: self.branch, turns, by: self.by, done, of, tokens });
+    }
+
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {
+        self.tell((0, 1), 0);
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
         let wanted = Arc::new(Wanted::of(&sources));
@@ -138,6 +153,7 @@ impl Job {
             stays: self.stays.clone(),
             masked,
             run: runs.last().map(|run| run.id),
+            cause: self.cause.clone(),
             warnings,
         };
         let drafted = Drafted { draft, wanted };
@@ -164,7 +180,7 @@ impl Job {
             let ids: Vec<NodeId> = heads.iter().filter(|head| bar(head, false).is_none()).map(|head| head.id).collect();
             let mut turn = turn.clone();
             for Node { head, content } in self.store.nodes(&ids)? {
-                turn.tokens = turn.tokens.saturating_add(self.cost(&head, &content));
+                turn.tokens = turn.tokens.saturating_add(cost(&head, &content, &|text| self.count(text)));
                 let text = told(&head, &content);
                 let (text, found) = secrets::mask(&text);
                 masked += u32::try_from(found).unwrap_or(u32::MAX);
@@ -177,13 +193,6 @@ impl Job {
             sources.extend((!turn.messages.is_empty()).then_some(turn));
         }
         Ok((sources, masked))
-    }
-
-    /// Tokens of a message as it would be sent whole.
-    fn cost(&self, head: &NodeHead, content: &Content) -> u32 {
-        let words = self.count(&project::words(head.key, head.role, content, Form::NoState));
-        let calls = content.calls().map(|(_, name, args)| self.count(name) + self.count(args) + CALL_FRAMING);
-        calls.fold(words.saturating_add(MESSAGE_FRAMING), u32::saturating_add)
     }
 
     /// A summary by the model: chunk by chunk from the sources, the parts joined. Each chunk is a call of its own, written
@@ -200,12 +209,15 @@ impl Job {
         }
         let mut answers = Vec::new();
         let mut warnings = Vec::new();
-        for run in parts::chunks(sources, room, &count) {
+        let chunks = parts::chunks(sources, room, &count);
+        let of = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        for (done, run) in (0..).zip(chunks) {
+            self.tell((done, of), 0);
             let chunk = &sources[run];
             let whole = parts::told(chunk, usize::MAX);
             let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
             let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
-            let (text, end) = self.ask(provider.as_ref(), chunk, &text, runs)?;
+            let (text, end) = self.ask(provider.as_ref(), (done, of), chunk, &text, runs)?;
             if end == CallEnd::Truncated {
                 warnings.push("The model's summary was cut at its output limit.".to_owned());
             }
@@ -226,6 +238,7 @@ impl Job {
     fn ask(
         &self,
         provider: &dyn Provider,
+        part: (u32, u32),
         chunk: &[SourceTurn],
         text: &str,
         runs: &mut Vec<RunCard>,
@@ -239,15 +252,20 @@ impl Job {
         };
         for _ in 0..QUIRKS {
             let (plan, wire, stored) = self.planned(&shape, chunk, text)?;
-            let mut card = self.card(&plan, &wire);
+            let whose = (self.session, self.branch);
+            let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
             self.store.write(vec![
                 Write::PutPlan { id: plan.id, body: stored },
                 Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
             ])?;
-            let mut said = String::new();
+            let (mut said, mut told) = (String::new(), 0);
             let outcome = provider.post(card.id, &wire, &mut |delta| {
                 if let Delta::Text(text) = delta {
                     said.push_str(&text);
+                    if said.len() > told + TOLD {
+                        told = said.len();
+                        self.tell(part, self.count(&said));
+                    }
                 }
                 !self.cancel.load(Ordering::Relaxed)
             });
@@ -279,17 +297,9 @@ impl Job {
         let mut bag = Bag::default();
         let prompt = project::block("Instructions", prompts::SUMMARISE);
         let prompt_hash = Hash::of(prompt.as_bytes());
-        let system = Block {
-            section: Section::System,
-            kind: RowKind::Text,
-            text: prompt_hash,
-            tokens: self.count(&prompt),
-            title: format!("summary prompt {}", prompts::SUMMARISE_VERSION),
-            reason: Reason::Instructions,
-            atom: None,
-            source: Source::default(),
-            scores: Scores::default(),
-        };
+        let named = format!("summary prompt {}", prompts::SUMMARISE_VERSION);
+        let counted = (prompt_hash, self.count(&prompt));
+        let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
         let title = format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last()));
         let content = Content::text(project::fenced(&format!("Messages of the conversation: {title}"), text));
@@ -346,89 +356,19 @@ impl Job {
         }
     }
 
-    fn card(&self, plan: &ContextPlan, wire: &Wire) -> RunCard {
-        RunCard {
-            id: RunId(Uuid::now_v7()),
-            session: self.session,
-            branch: self.branch,
-            user: None,
-            answer: None,
-            round: 1,
-            plan: plan.id,
-            request_digest: wire.digest,
-            profile: plan.profile.clone(),
-            model: plan.model.clone(),
-            policy: plan.policy.clone(),
-            mode: plan.mode,
-            status: RunStatus::Open,
-            est_total: plan.est_total,
-            items: 0,
-            attached: 0,
-            usage: crate::domain::usage::Usage::default(),
-            cost_micro: None,
-            finish_reason: None,
-            ttft_ms: None,
-            total_ms: None,
-            attempts: 0,
-            error: None,
-            short_read: None,
-            at: self.now,
-        }
-    }
-
     /// Writes a call's end with its account.
     fn close(&self, card: &mut RunCard, plan: &ContextPlan, outcome: &Outcome) -> Result<(), Failure> {
-        card.status = match outcome.end {
-            CallEnd::Complete => RunStatus::Complete,
-            CallEnd::Truncated => RunStatus::Truncated,
-            CallEnd::Errored => RunStatus::Errored,
-            CallEnd::Cancelled => RunStatus::Cancelled,
-        };
-        card.usage = outcome.usage;
-        card.cost_micro = self.rules.model.price.and_then(|price| price.bill(&outcome.usage));
-        card.finish_reason.clone_from(&outcome.finish_reason);
-        (card.ttft_ms, card.total_ms, card.attempts) = (outcome.ttft_ms, Some(outcome.total_ms), outcome.attempts);
+        card.status = outcome.end.into();
+        card.ended(outcome, self.rules.model.price.and_then(|price| price.bill(&outcome.usage)));
         card.error = outcome.error.as_ref().map(|error| error.what.clone());
-        let actual = outcome.usage.prompt.map(|prompt| f64::from(prompt) - f64::from(plan.est_total));
-        let report = UsageReport {
-            run: card.id,
-            plan: plan.id,
-            provider: card.profile.clone(),
-            model: card.model.clone(),
-            encoding: plan.encoding.name().into_owned(),
-            short: false,
-            est_prompt: plan.est_total,
-            est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
-            usage: outcome.usage,
-            est_error_pct: actual.map(|off| off / f64::from(plan.est_total.max(1)) * 100.0),
-            finish_reason: outcome.finish_reason.clone(),
-            ttft_ms: outcome.ttft_ms,
-            total_ms: outcome.total_ms,
-            attempts: outcome.attempts,
-            cost_micro: card.cost_micro,
-            at: card.at,
-        };
+        let report = UsageReport::of(card, plan, outcome);
         self.store.write(vec![Write::PutRun(Box::new(card.clone())), Write::PutUsage(Box::new(report))])?;
         Ok(())
     }
 }
 
 fn open_turn(key: Hash, tokens: u32, title: String) -> TurnInput {
-    let message = MessageInput {
-        key,
-        node: None,
-        role: Role::User,
-        title: title.clone(),
-        whole: Form::Full,
-        tokens,
-        cuts: Vec::new(),
-        elided: None,
-        placeholder: 0,
-        calls: 0,
-        orphan: false,
-        bar: None,
-        parts: Vec::new(),
-    };
+    let message = MessageInput::plain(key, Role::User, title.clone(), tokens);
     let atom = Atom::Turn { user: key, tip: key };
     TurnInput {
         atom,
@@ -439,6 +379,13 @@ fn open_turn(key: Hash, tokens: u32, title: String) -> TurnInput {
         card: None,
         facts: TurnFacts::default(),
     }
+}
+
+/// Tokens of a message as it would be sent whole.
+pub(super) fn cost(head: &NodeHead, content: &Content, count: &dyn Fn(&str) -> u32) -> u32 {
+    let words = count(&project::words(head.key, head.role, content, Form::NoState));
+    let calls = content.calls().map(|(_, name, args)| count(name) + count(args) + CALL_FRAMING);
+    calls.fold(words.saturating_add(MESSAGE_FRAMING), u32::saturating_add)
 }
 
 fn cover(turn: &SourceTurn) -> Cover {

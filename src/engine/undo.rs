@@ -21,6 +21,7 @@ impl Core {
         };
         let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
         self.carry_out(&op, &back, true)?;
+        self.put_down_undone(&op.changes);
         Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
     }
 

@@ -187,6 +187,7 @@ fn defaults(config: &Config) -> Overrides {
         policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
         layout: Some(settings.layout.name().into()),
         budget: settings.cap(),
+        compaction: settings.compaction.wish(),
         ..Overrides::default()
     }
 }

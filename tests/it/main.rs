@@ -5,6 +5,7 @@ mod cli;
 mod cli_bad;
 mod cli_exchange;
 mod cli_many;
+mod compaction;
 mod condensed;
 mod crash;
 mod dense;

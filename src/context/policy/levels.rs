@@ -41,6 +41,49 @@ pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
 }
 
+/// A closed turn that no summary stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unsummed {
+    /// Its tokens, whole.
+    pub tokens: u32,
+    /// Seconds since it was said, by the conversation's own time.
+    pub age: u64,
+}
+
+/// A summary that is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Due {
+    /// Tokens that all levels hold together.
+    pub used: u64,
+    /// It covers the turns before this index; this one is the first that stays as it is.
+    pub upto: usize,
+}
+
+/// Whether the oldest turns of the working level are to be summed up, and which (S004-11, 12, 20, 58). `turns` are oldest
+/// first, `fixed` is what stands beside them. Above the trigger turns are taken, oldest first, until no more than
+/// `refill_percent` of the total (or the trigger, where that is less) would be used, so that one summary does not call for
+/// the next; none that is younger than its level's age, and never the newest. Which low scores leave first (S004-13) is
+/// decided in the plan: a summary covers turns in a row.
+#[must_use]
+pub fn due(turns: &[Unsummed], fixed: u32, total: u32, refill_percent: u32, spec: &Levels) -> Option<Due> {
+    let used = turns.iter().fold(u64::from(fixed), |sum, turn| sum + u64::from(turn.tokens));
+    if !triggered(used, total.into(), spec.trigger_percent) {
+        return None;
+    }
+    let goal = refill_percent.min(spec.trigger_percent);
+    let least = least_age(Stage::Summarise, spec);
+    let mut left = used;
+    let mut upto = 0;
+    for turn in &turns[..turns.len().saturating_sub(1)] {
+        if turn.age < least || !triggered(left, total.into(), goal) {
+            break;
+        }
+        left -= u64::from(turn.tokens);
+        upto += 1;
+    }
+    (upto > 0).then_some(Due { used, upto })
+}
+
 /// The budgets of levels 1 to 3 for a total that may be smaller than the policy's: each its share.
 #[must_use]
 pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
@@ -316,6 +359,54 @@ mod tests {
         assert!(!triggered(12_800, 16_000, 80) && triggered(12_801, 16_000, 80));
         assert!(!triggered(4, 5, 80) && triggered(801, 1_001, 80), "no percent is cut off (B46)");
         assert!(triggered(u64::from(u32::MAX), 1, 100));
+    }
+
+    fn unsummed(tokens: u32, age: u64) -> Unsummed {
+        Unsummed { tokens, age }
+    }
+
+    #[test]
+    fn the_oldest_turns_are_summed_up_when_levels_are_full() {
+        let turns = [unsummed(2_000, 900), unsummed(2_000, 600), unsummed(2_000, 300), unsummed(2_000, 0)];
+        assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
+        assert_eq!(due(&turns, 4_801, 16_000, 70, &spec()), Some(Due { used: 12_801, upto: 1 }), "10,801 are left");
+        assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
+        assert_eq!(due(&turns, 9_000, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "the newest stays");
+        let young = turns.map(|turn| Unsummed { age: 299, ..turn });
+        assert_eq!(due(&young, 9_000, 16_000, 70, &spec()), None, "too young, however full");
+        assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
+        assert_eq!(due(&turns, 4_801, 16_000, 95, &spec()).map(|due| due.upto), Some(1), "at least below the trigger");
+    }
+
+    proptest! {
+        /// A summary is due exactly above the trigger, takes no turn more than it must and none that is too young, and is
+        /// not due again once it stands for those turns.
+        #[test]
+        fn what_is_due_is_no_more_than_needed(
+            sizes in prop::collection::vec((0_u32..3_000, 0_u64..900), 0..40),
+            fixed in 0_u32..9_000,
+            refill in 10_u32..=100,
+        ) {
+            let mut turns: Vec<Unsummed> = sizes.into_iter().map(|(tokens, age)| unsummed(tokens, age)).collect();
+            turns.sort_by_key(|turn| std::cmp::Reverse(turn.age));
+            let used = |turns: &[Unsummed]| u64::from(fixed) + turns.iter().map(|t| u64::from(t.tokens)).sum::<u64>();
+            let goal = refill.min(80);
+            match due(&turns, fixed, 16_000, refill, &spec()) {
+                None => {
+                    let first = turns.first().is_some_and(|turn| turn.age >= 300) && turns.len() > 1;
+                    prop_assert!(!triggered(used(&turns), 16_000, 80) || !first);
+                }
+                Some(found) => {
+                    prop_assert_eq!(found.used, used(&turns));
+                    prop_assert!(triggered(found.used, 16_000, 80) && found.upto < turns.len());
+                    prop_assert!(turns[..found.upto].iter().all(|turn| turn.age >= 300));
+                    prop_assert!(triggered(used(&turns[found.upto - 1..]), 16_000, goal), "no turn more than needed");
+                    let rest = &turns[found.upto..];
+                    let again = due(rest, fixed, 16_000, refill, &spec());
+                    prop_assert!(again.is_none(), "what is left is below the goal, too young or the newest");
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::request::{Draft, Request, Ticket};
 use super::view::{Answer, Planned, Settings};
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
-use crate::domain::condense::CapsuleDraft;
+use crate::domain::condense::{By, CapsuleDraft};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
@@ -111,6 +111,21 @@ pub enum Event {
         branch: BranchId,
         /// They.
         settings: Box<Settings>,
+    },
+    /// A summary is being made; over when its `Draft` comes, with or without one.
+    Condensing {
+        /// On which branch.
+        branch: BranchId,
+        /// The first and the last turn that it covers.
+        turns: (u32, u32),
+        /// Who writes it.
+        by: By,
+        /// Parts that are written.
+        done: u32,
+        /// Of how many.
+        of: u32,
+        /// Tokens of the present part so far.
+        tokens: u32,
     },
     /// The draft of a summary came, changed, or went.
     Draft {

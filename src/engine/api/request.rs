@@ -127,12 +127,20 @@ pub enum Condense {
         /// Which draft.
         draft: u64,
     },
-    /// Throws the draft away, or stops it while it is made.
+    /// Throws the draft away, or stops it while it is made. Its turns are not summed up by themselves again.
     Reject,
+    /// Stops a draft that is being made; one that waits goes on waiting.
+    Stop,
     /// Takes the newest level back: the summary before it goes again, or the turns themselves (undoable).
     UndoLevel {
         /// Of which kind.
         kind: CapsuleKind,
+    },
+    /// Takes a capsule that is in use, or a level below one, out of use: the one before it goes again, or the turns
+    /// themselves (undoable).
+    TakeBack {
+        /// Which.
+        capsule: Hash,
     },
     /// The branch's capsules, newest first.
     List,

@@ -1,7 +1,8 @@
-//! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors.
-//! Not for: the overlay's own rows (`overlay`) or lists (`picker`).
+//! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
+//! Not for: the overlay's own rows (`overlay`), lists (`picker`) or drafts (`drafts`).
 
 use super::composer::Draft;
+use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
 use super::picker::Picker;
 use super::{Action, When};
@@ -123,6 +124,20 @@ pub struct Prompt {
     pub purpose: Purpose,
 }
 
+/// What an edited text is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edited {
+    /// The state block of a branch.
+    State(BranchId),
+    /// The draft of a summary.
+    Draft {
+        /// On which branch.
+        branch: BranchId,
+        /// Which.
+        number: u64,
+    },
+}
+
 /// A text to edit.
 #[derive(Clone)]
 pub struct Editor {
@@ -130,8 +145,8 @@ pub struct Editor {
     pub title: String,
     /// The text.
     pub area: TextArea<'static>,
-    /// The branch whose state it is.
-    pub branch: BranchId,
+    /// What it is the text of.
+    pub what: Edited,
 }
 
 impl fmt::Debug for Editor {
@@ -166,6 +181,10 @@ pub enum Layer {
     Prompt(Prompt),
     /// A text to edit.
     Editor(Box<Editor>),
+    /// The draft of a summary beside its sources.
+    Draft(Box<Desk>),
+    /// Summaries in use.
+    Capsules(Box<Shelf>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -184,12 +203,22 @@ impl Layer {
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
             Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
+            Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
         }
     }
 
     /// Whether it takes the whole screen.
     #[must_use]
     pub fn full(&self) -> bool {
-        matches!(self, Self::Overlay(_) | Self::Reader(_) | Self::Traces(_) | Self::Editor(_) | Self::Help { .. })
+        match self {
+            Self::Overlay(_)
+            | Self::Reader(_)
+            | Self::Traces(_)
+            | Self::Editor(_)
+            | Self::Draft(_)
+            | Self::Capsules(_)
+            | Self::Help { .. } => true,
+            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
+        }
     }
 }

@@ -4,6 +4,7 @@
 pub mod bodies;
 pub mod composer;
 pub mod conversation;
+pub mod drafts;
 pub mod layer;
 pub mod live;
 pub mod overlay;
@@ -96,6 +97,21 @@ pub enum Pending {
     EditText(NodeId),
     /// Copies the text of a message.
     CopyText(NodeId),
+    /// The draft of a summary.
+    Draft(BranchId),
+    /// A draft's edited text.
+    EditDraft {
+        /// On which branch.
+        branch: BranchId,
+        /// Of which draft.
+        number: u64,
+        /// The text.
+        text: String,
+    },
+    /// The list of capsules.
+    Capsules,
+    /// A change of what is in use, after which the list is read again.
+    CapsuleAct,
     /// Anything whose answer is a sentence.
     Act,
 }
@@ -138,6 +154,8 @@ pub struct Model {
     pub composer: composer::Composer,
     /// The plan of the next call.
     pub plan: plan::PlanState,
+    /// Drafts of summaries.
+    pub drafts: drafts::Drafts,
     /// The branch tree.
     pub panel: panel::Panel,
     /// The selected tool call, counted from the newest.

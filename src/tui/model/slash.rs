@@ -43,6 +43,16 @@ pub const WORDED: &[Worded] = &[
         words: "[KIND:] TEXT",
         sentence: "Keep a fact, preference, outcome or event to be known later.",
     },
+    Worded {
+        name: "compress",
+        words: "[TURN] [model] [session]",
+        sentence: "Draft a summary of the older turns; model has it written by the model.",
+    },
+    Worded {
+        name: "compaction",
+        words: "off|ask|self|policy",
+        sentence: "Whether summaries are made by themselves on this branch, and used unasked.",
+    },
     Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];

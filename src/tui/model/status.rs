@@ -92,6 +92,11 @@ impl Status {
         }
     }
 
+    /// Takes a sentence back that is no longer true.
+    pub fn retract(&mut self, text: &str) {
+        self.said.retain(|said| said.text != text);
+    }
+
     /// Drops what has passed.
     pub fn pass(&mut self, now: u64) {
         self.said.retain(|said| said.until.is_none_or(|until| until > now));

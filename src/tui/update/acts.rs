@@ -155,6 +155,13 @@ pub(super) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
 pub(super) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.layers.last() {
         Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
+        Some(Layer::Draft(desk)) => {
+            let text = desk.draft.as_ref().and_then(|draft| draft.capsule.text.clone());
+            return out.extend(text.map(Cmd::Copy));
+        }
+        Some(Layer::Capsules(shelf)) => {
+            return out.extend(shelf.selected().and_then(|card| card.capsule.text.clone()).map(Cmd::Copy));
+        }
         Some(Layer::Overlay(overlay)) => {
             let text = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
             if let Some(text) = text {

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, lists, memories, open, send, trouble};
+use super::{ask, drafts, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -43,7 +43,14 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             trouble(model, &failure);
         }
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
+        (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
+        (Pending::EditDraft { branch, number, text }, Err(failure)) => {
+            drafts::refused(model, branch, number, &text, &failure);
+        }
+        (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
+        (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
+        (Pending::CapsuleAct, Ok(answer)) => drafts::acted(model, &answer, out),
         (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),

@@ -2,6 +2,7 @@
 //! Not for: the composer's own editing (`keys`).
 
 use super::{branches, lists, open, send, wire};
+use crate::domain::condense::Compacting;
 use crate::domain::ids::BranchId;
 use crate::domain::lane::Lane;
 use crate::domain::mark::MarkKind;
@@ -207,6 +208,11 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
             return wrong(model, &format!("There is no policy {words:?}; there are {known}."));
         }
         "policy" => overrides.policy = given,
+        "compaction" => match (words, Compacting::from_name(words)) {
+            ("policy", _) => overrides.compaction = None,
+            (_, Some(wish)) => overrides.compaction = Some(wish),
+            (_, None) => return wrong(model, "/compaction wants off, ask, self, or policy for the policy's own."),
+        },
         "layout" if Layout::from_name(words).is_none() => {
             return wrong(model, "The layouts are classic and cache_friendly.");
         }
@@ -247,6 +253,7 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("note", None) => wrong(model, "/note wants the words to pin."),
         ("remember", Some(text)) => super::memories::remember(model, &text, out),
         ("remember", None) => super::memories::open(model, out),
+        ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => lists::sessions(model, words.unwrap_or_default(), out),
         ("state", _) => open::state(model),
         (_, _) => {}

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask};
+use super::{answers, ask, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -11,6 +11,7 @@ use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
 use crate::tui::model::composer::DraftKind;
+use crate::tui::model::drafts::Making;
 use crate::tui::model::live::{Live, Retry};
 use crate::tui::model::overlay::Content;
 use crate::tui::model::plan::{Shown, Solved};
@@ -28,7 +29,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
                 nodes(model, heads);
             }
         }
-        Event::Branch(branch) => branch_came(model, *branch),
+        Event::Branch(branch) => branch_came(model, *branch, out),
         Event::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
@@ -58,8 +59,10 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         Event::State { branch, version, missing } => state(model, branch, version, missing),
         Event::Settings { branch, settings } => settings_came(model, branch, *settings),
-        // Its answer says it; a screen of its own for drafts would be fed from here.
-        Event::Draft { .. } => {}
+        Event::Condensing { branch, turns, by, done, of, tokens } => {
+            drafts::making(model, branch, Making { turns, by, parts: (done, of), tokens });
+        }
+        Event::Draft { branch, draft } => drafts::came(model, branch, draft),
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
@@ -135,7 +138,7 @@ fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
     model.plan.touch(model.now);
 }
 
-fn branch_came(model: &mut Model, branch: Branch) {
+fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     let Some(session) = &mut model.session else { return };
     if branch.session != session.card.id {
         return;
@@ -145,8 +148,12 @@ fn branch_came(model: &mut Model, branch: Branch) {
     if moved && id != session.current {
         session.unread.insert(id);
     }
+    let other = session.find(id).is_some_and(|old| old.capsules != branch.capsules);
     session.put_branch(branch);
     model.refresh();
+    if other {
+        drafts::list(model, out);
+    }
     if is_current(model, id) {
         model.plan.touch(model.now);
     }

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, lists, memories, open, send};
+use super::{acts, ask, branches, drafts, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -32,7 +32,7 @@ fn takes_text(model: &Model) -> bool {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
         Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => false,
+        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::Help { .. }) => false,
     }
 }
 
@@ -90,7 +90,15 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
                 open::choose(model, out);
             }
         }
-        None | Some(Layer::Overlay(_) | Layer::Reader(_) | Layer::Traces(_) | Layer::Help { .. }) => {}
+        None
+        | Some(
+            Layer::Overlay(_)
+            | Layer::Reader(_)
+            | Layer::Traces(_)
+            | Layer::Draft(_)
+            | Layer::Capsules(_)
+            | Layer::Help { .. },
+        ) => {}
     }
 }
 
@@ -223,6 +231,9 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
 
 /// Moves the focus round the panes.
 fn pane(model: &mut Model, step: i64) {
+    if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
+        return desk.turn(step);
+    }
     if !model.layers.is_empty() {
         return;
     }
@@ -245,6 +256,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         overlay.list();
         overlay.land(1);
         return;
+    }
+    if matches!(model.layers.last(), Some(Layer::Draft(_))) {
+        return drafts::leave(model, out);
     }
     if model.layers.pop().is_some() {
         return;
@@ -331,6 +345,8 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
     match model.layers.last_mut() {
         Some(Layer::Reader(reader)) => reader.step(rows),
         Some(Layer::Overlay(overlay)) => overlay.step(rows),
+        Some(Layer::Draft(desk)) => desk.step(rows),
+        Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -22,6 +22,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let rows = model.size.1.saturating_sub(8).max(2);
     let page = match model.layers.last() {
         Some(Layer::Overlay(overlay)) => overlay.page.max(2),
+        Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
     };
@@ -39,6 +40,8 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             overlay.step(by);
             open::row_text(model, out);
         }
+        Some(Layer::Draft(desk)) => desk.step(by),
+        Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {

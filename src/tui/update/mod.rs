@@ -5,6 +5,7 @@ mod acts;
 mod answers;
 mod ask;
 mod branches;
+mod drafts;
 mod engine;
 mod keys;
 mod lists;

@@ -1,14 +1,14 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, lists, send};
+use super::{acts, ask, branches, drafts, lists, send};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
 use crate::domain::plan::{Blocked, Choice, RowKind};
 use crate::engine::api::{self, Item, Request};
 use crate::tui::model::composer::{self, Draft};
-use crate::tui::model::layer::{Act, Editor, Layer, Prompt, Purpose, Question, Reader, Traces};
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader, Traces};
 use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
 use crate::tui::model::picker::Picker;
 use crate::tui::model::session::Session;
@@ -48,7 +48,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
-        _ => {}
+        _ => drafts::action(model, run, out),
     }
 }
 
@@ -75,6 +75,15 @@ fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Scrolls the overlay's detail pane by half a list's height.
 fn scroll_detail(model: &mut Model, way: isize) {
+    let by = |page: usize| i64::try_from(page / 2).unwrap_or(1).max(1);
+    match model.layers.last_mut() {
+        Some(Layer::Draft(desk)) => return desk.scroll_sources(by(desk.seen.2) * i64::try_from(way).unwrap_or(1)),
+        Some(Layer::Capsules(shelf)) => {
+            shelf.scroll = shelf.scroll.saturating_add_signed(way * 8).min(4_000);
+            return;
+        }
+        _ => {}
+    }
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
         let step = isize::try_from(overlay.page / 2).unwrap_or(1).max(1) * way;
         overlay.detail_scroll = overlay.detail_scroll.saturating_add_signed(step).min(4_000);
@@ -102,6 +111,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             }
             row_text(model, out);
         }
+        Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
@@ -175,15 +185,18 @@ pub(super) fn state(model: &mut Model) {
     );
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
-    let title = format!("State block ({version})");
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), branch: branch.id })));
+    let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
+    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
 }
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
-    let (branch, text) = (editor.branch, editor.area.lines().join("\n"));
+    let (what, text) = (editor.what, editor.area.lines().join("\n"));
     model.layers.pop();
-    send(model, Request::EditState { branch, text }, Pending::Act, out);
+    match what {
+        Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
+        Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
+    }
     model.plan.hurry(model.now);
 }
 

@@ -84,6 +84,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
             parts.push((Ink::Warn, "cannot be called yet".into()));
         }
     }
+    parts.extend(summary(look));
     parts.extend(cost(look));
     if area.width < 100 && parts.len() > 3 {
         parts.retain(|(_, words)| !words.starts_with("policy "));
@@ -97,6 +98,16 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         line.push(*ink, &text::fit(words, room, look.theme.glyphs.ellipsis));
     }
     line
+}
+
+/// A draft that waits or is being made.
+fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
+    let branch = look.model.branch()?.id;
+    let drafts = &look.model.drafts;
+    if drafts.making.contains_key(&branch) {
+        return Some((Ink::Dim, "summing up".into()));
+    }
+    drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
 fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {

@@ -1,8 +1,9 @@
-//! What lies over the chat: reader, question, prompt, editor; overlay, list, help and tool calls are drawn in their own files.
+//! What lies over the chat: reader, question, prompt, editor; overlay, list, help, tool calls and summaries are drawn in
+//! their own files.
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, help, overlay, paint, picker, tools};
+use super::{Look, capsules, drafts, help, overlay, paint, picker, tools};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -30,6 +31,7 @@ pub(super) fn draw(
     buf: &mut Buffer,
 ) -> Vec<NodeId> {
     let mut seen = None;
+    let mut landed = None;
     let mut wanted = Vec::new();
     {
         let look = Look { theme, model };
@@ -41,11 +43,16 @@ pub(super) fn draw(
             Layer::Question(it) => question(&look, it, area, buf),
             Layer::Prompt(it) => prompt(&look, it, area, buf),
             Layer::Editor(it) => editor(&look, it, area, buf),
+            Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
+            Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
                 seen = Some((help::last(&look, area), 0));
             }
         }
+    }
+    if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {
+        (desk.seen, desk.source_scroll) = (landed.seen, landed.source_scroll);
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,

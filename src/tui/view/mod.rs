@@ -18,9 +18,11 @@
 mod block;
 mod branches;
 pub mod cache;
+mod capsules;
 mod composer;
 mod context;
 mod conversation;
+mod drafts;
 mod empty;
 mod help;
 mod layers;

@@ -3,10 +3,11 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
 use pleach::config::keymap::{Chord, Key};
+use pleach::domain::condense::By;
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::message::Role;
 use pleach::domain::tokens::Certainty;
-use pleach::engine::api::{Answer, Draft, Event, Request, Ticket};
+use pleach::engine::api::{Answer, Condense, Draft, Event, Request, Ticket};
 use pleach::tui::msg::Msg;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -48,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(w, h)| Step::Size(w, h)),
         1 => (-50_i64..50).prop_map(Step::Wheel),
         1 => (0_u64..5_000).prop_map(Step::Wait),
-        4 => (0_u8..12, "(\\PC|\n|```|# |- |\x1b){0,40}").prop_map(|(n, s)| Step::Event(n, s)),
+        4 => (0_u8..15, "(\\PC|\n|```|# |- |\x1b){0,40}").prop_map(|(n, s)| Step::Event(n, s)),
     ]
 }
 
@@ -77,6 +78,9 @@ fn event(stage: &mut Stage, n: u8, words: String) {
         7 => Event::Branch(Box::new(fixture::branch(RETRY, &words, None, Some(MAIN)))),
         8 => Event::Branch(Box::new(fixture::branch(MAIN, &words, fixture::story().get(3), None))),
         9 => Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words },
+        12 => Event::Draft { branch, draft: Some(super::drafts::hostile(&words)) },
+        13 => Event::Draft { branch, draft: None },
+        14 => Event::Condensing { branch, turns: (1, 4), by: By::Model, done: 1, of: 2, tokens: 40 },
         _ => {
             let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
             for (ticket, request) in open {
@@ -84,6 +88,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
                     Request::Ask { .. } if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
                     Request::Replan { .. } => Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story())))),
                     Request::RowText { .. } | Request::WireText { .. } => Ok(Answer::Text(words.clone())),
+                    Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),
                     Request::Sessions => Ok(Answer::Sessions(vec![fixture::card(&words)])),
                     _ if n == 10 => Ok(Answer::Done(words.clone())),
                     _ => Err(failure()),
@@ -185,4 +190,20 @@ fn escapes_are_shown_in_every_field() {
     clean(&stage.buffer(120, 40));
     let shown = stage.screen(250, 80);
     assert!(shown.contains("⟨U+001B⟩"), "the escape is shown");
+}
+
+/// The same on the draft of a summary and in the list of summaries.
+#[test]
+fn escapes_are_shown_in_summaries() {
+    let mut stage = fixture::opened();
+    stage.event(Event::Draft { branch: MAIN, draft: Some(super::drafts::hostile(HOSTILE)) });
+    stage.press("f5");
+    assert!(stage.screen(250, 80).contains("⟨U+001B⟩"), "the escape is shown");
+    for keys in ["tab", "tab", "j enter", "e", "esc esc f6", "enter", "esc esc"] {
+        stage.press(keys);
+        event(&mut stage, 10, HOSTILE.into());
+        for (width, height) in [(160, 50), (80, 24), (40, 12)] {
+            clean(&stage.buffer(width, height));
+        }
+    }
 }

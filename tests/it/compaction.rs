@@ -1,0 +1,377 @@
+//! Summaries that are made by themselves: exactly when the policy's measure says so, once for the same turns, never over a
+//! person's no, beside everything else, and in no call before they are accepted.
+
+use crate::support::bench::{Bench, Client, Dice, Model, Say, message, text};
+use crate::support::server::{Server, end, stream, words};
+use pleach::domain::branch::Overrides;
+use pleach::domain::capsule::{CapsuleKind, CapsuleSource};
+use pleach::domain::condense::{Accept, By, CapsuleDraft, Compacting, Compaction, Measure};
+use pleach::domain::ids::{BranchId, NodeId};
+use pleach::domain::mark::MarkKind;
+use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind};
+use pleach::domain::policy::PolicySpec;
+use pleach::domain::provider::ProviderErrorKind;
+use pleach::domain::run::RunStatus;
+use pleach::domain::tuning::{Choose, Lanes, Levels};
+use pleach::engine::api::{Act, Answer, Condense, Event, Item, Request};
+use std::sync::Arc;
+
+/// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
+fn lanes(accept: Accept, by: By) -> PolicySpec {
+    PolicySpec {
+        name: "small".into(),
+        choose: Choose::Lane,
+        anchored: false,
+        retrieval: false,
+        lanes: Lanes { messages: 6, tokens: 4_000, hours: 0, keep: 2 },
+        compaction: Compaction { measure: Measure::Lane, accept, by },
+        ..PolicySpec::default()
+    }
+}
+
+fn client(bench: &Bench, spec: &PolicySpec) -> Client {
+    let spec = spec.clone();
+    bench.start_with(|setup| {
+        setup.defaults.policy = Some(spec.name.clone());
+        setup.policies.insert(spec.name.clone(), spec);
+    })
+}
+
+fn question(n: usize) -> String {
+    format!("Step {n}: the service listens on port {} and must read /srv/app/conf{n}.toml first. And then?", 8_000 + n)
+}
+
+fn answered(n: usize) -> String {
+    let rest = "The rest is plain talk about how the parts of the service fit together. ".repeat(4);
+    format!("Run `cargo test --lib part{n}` and look at retry_limit_{n}. It took {n}5 ms when we measured it. {rest}")
+}
+
+fn model(turns: usize) -> Arc<Model> {
+    Model::new((1..=turns).map(|n| text(&answered(n))))
+}
+
+fn say(client: &mut Client, branch: BranchId, turns: std::ops::RangeInclusive<usize>) {
+    for n in turns {
+        client.say(branch, &question(n));
+    }
+}
+
+/// The next draft among the events from `from` on, and the place after it.
+fn drafted(client: &mut Client, from: usize) -> (Arc<CapsuleDraft>, usize) {
+    let at = client.wait(from, |event| matches!(event, Event::Draft { draft: Some(_), .. }));
+    match &client.seen[at] {
+        Event::Draft { draft: Some(draft), .. } => (draft.clone(), at + 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn drafts(client: &Client) -> usize {
+    client.seen.iter().filter(|event| matches!(event, Event::Draft { draft: Some(_), .. })).count()
+}
+
+fn act(client: &mut Client, branch: BranchId, act: Condense) -> Answer {
+    client.must(Request::Condense { branch, act })
+}
+
+fn plan(client: &mut Client, branch: BranchId) -> Arc<ContextPlan> {
+    client.whole_plan(branch, &message("and now?"))
+}
+
+fn summary(plan: &ContextPlan) -> Option<&Row> {
+    plan.rows.iter().find(|row| row.kind == RowKind::Summary)
+}
+
+fn node(client: &mut Client, number: usize) -> NodeId {
+    let wanted = format!("Step {number}:");
+    client.open().nodes.iter().find(|head| head.preview.starts_with(&wanted)).unwrap().id
+}
+
+/// Through a real server: due, drafted by the model, drawn plans untouched, accepted, in the next request's bytes, undone to
+/// the byte.
+#[test]
+fn from_the_trigger_to_the_bytes_and_back() {
+    let reply = |text: &str| vec![stream(), words(text), end()];
+    let told = "### Decisions\n- [turn 1] Port 8001 it is.\n- [turn 2] /srv/app/conf2.toml is read first.";
+    let mut scripts: Vec<_> = (1..=4).map(|n| reply(&answered(n))).collect();
+    scripts.extend([reply(told), reply("Five."), reply("Six.")]);
+    let server = Server::start_posts(scripts);
+    let bench = Bench::http(&server);
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Model));
+    let branch = client.session();
+    say(&mut client, branch, 1..=4);
+    let before = client.drawn(branch, &message("and now?")).unwrap();
+    let (draft, _) = drafted(&mut client, 0);
+    assert_eq!((draft.capsule.turns, draft.capsule.source), ((1, 3), CapsuleSource::Llm));
+    assert_eq!(draft.cause.as_deref(), Some("8 messages had no summary, more than 6"));
+    assert!(client.seen.iter().any(|e| matches!(e, Event::Condensing { turns: (1, 3), by: By::Model, .. })));
+    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft goes into no call");
+    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    let used = client.drawn(branch, &message("and now?")).unwrap();
+    let now = plan(&mut client, branch);
+    assert_eq!(summary(&now).map(|row| &row.reason), Some(&Reason::Summary));
+    client.must(Request::Undo);
+    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before);
+    client.must(Request::Redo);
+    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), used);
+    client.say(branch, "and now?");
+    let posts: Vec<_> = server.requests().into_iter().filter(|request| request.method == "POST").collect();
+    let body = String::from_utf8_lossy(&posts.last().unwrap().body).into_owned();
+    assert!(body.contains("Port 8001 it is.") && !body.contains("cargo test --lib part2"), "{body}");
+    let run = client.runs().into_iter().find(|run| Some(run.id) == draft.run).unwrap();
+    assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
+}
+
+/// Each summary that is accepted covers all but the newest turn; the next comes when as much has been said again, and the
+/// turns of one draft follow on those of the one before.
+#[test]
+fn the_same_turns_are_never_summed_up_twice() {
+    let bench = Bench::new(&model(16));
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    let mut from = 0;
+    for n in 1..=16 {
+        say(&mut client, branch, n..=n);
+        if n >= 4 && (n - 4) % 3 == 0 {
+            let (draft, next) = drafted(&mut client, from);
+            let reach = u32::try_from(n - 1).unwrap();
+            assert_eq!(draft.capsule.turns, (1, reach), "built from the sources");
+            assert!(draft.capsule.tokens < draft.capsule.original_tokens);
+            act(&mut client, branch, Condense::Accept { draft: draft.number });
+            assert!(summary(&plan(&mut client, branch)).is_some());
+            from = next;
+        }
+    }
+    let seen = client.stop();
+    assert_eq!(seen.iter().filter(|event| matches!(event, Event::Draft { draft: Some(_), .. })).count(), 5);
+}
+
+/// While a draft waits no other is made; after a no the turns after the refused ones must be as many as the measure says,
+/// in another start of the program too; then the draft covers the refused turns with the new ones.
+#[test]
+fn a_no_holds_until_as_much_came_after_it() {
+    let bench = Bench::new(&model(8));
+    let mut first = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = first.session();
+    say(&mut first, branch, 1..=4);
+    let (draft, _) = drafted(&mut first, 0);
+    say(&mut first, branch, 5..=5);
+    assert_eq!(draft.capsule.turns, (1, 3));
+    act(&mut first, branch, Condense::Reject);
+    say(&mut first, branch, 6..=6);
+    assert_eq!(drafts(&first), 1, "neither while it waited nor after the no");
+    first.stop();
+    let mut second = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    second.open();
+    say(&mut second, branch, 7..=7);
+    let (draft, _) = drafted(&mut second, 0);
+    assert_eq!(draft.capsule.turns, (1, 6), "turns 4 to 7 are eight messages after the refused three");
+}
+
+/// What a person took back stays taken back.
+#[test]
+fn undo_is_a_no() {
+    let bench = Bench::new(&model(8));
+    let mut client = client(&bench, &lanes(Accept::Own, By::Extractive));
+    let branch = client.session();
+    say(&mut client, branch, 1..=3);
+    let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
+    say(&mut client, branch, 4..=4);
+    let used = |event: &Event| matches!(event, Event::Notice(said) if said.contains("as the policy says"));
+    let at = client.wait(0, used);
+    assert!(!plain(&mut client), "used unasked");
+    client.must(Request::Undo);
+    assert!(plain(&mut client));
+    say(&mut client, branch, 5..=6);
+    assert!(plain(&mut client), "not made again by itself");
+    say(&mut client, branch, 7..=7);
+    client.wait(at + 1, used);
+    let capsules = match act(&mut client, branch, Condense::List) {
+        Answer::Capsules(cards) => cards,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((capsules[0].capsule.turns, capsules[0].goes), ((1, 6), true));
+    assert!(!capsules[0].capsule.kept.is_empty() && !capsules[0].capsule.too_detailed(), "what fits was kept");
+    act(&mut client, branch, Condense::TakeBack { capsule: capsules[0].capsule.id });
+    assert!(plain(&mut client));
+}
+
+#[test]
+fn nothing_is_made_where_it_is_off() {
+    let bench = Bench::new(&model(12));
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    let wish = |compaction| Overrides { compaction, ..Overrides::default() };
+    client.must(Request::Override { branch, overrides: wish(Some(Compacting::Off)) });
+    say(&mut client, branch, 1..=7);
+    client.must(Request::Override { branch, overrides: wish(None) });
+    assert_eq!(drafts(&client), 0);
+    say(&mut client, branch, 8..=8);
+    let (draft, _) = drafted(&mut client, 0);
+    assert_eq!(draft.capsule.turns, (1, 7));
+}
+
+#[test]
+fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
+    let bench = Bench::new(&model(8));
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    say(&mut client, branch, 1..=3);
+    for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
+        let item = Item::TurnOf(node(&mut client, number));
+        client.must(Request::Mark { branch, items: vec![item], act: Act::Set { kind, toggle: false } });
+    }
+    say(&mut client, branch, 4..=6);
+    let (draft, _) = drafted(&mut client, 0);
+    assert_eq!((draft.capsule.turns, draft.stays.len()), ((1, 5), 2), "four turns count at turn 6");
+    assert!(draft.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
+}
+
+/// Another lane's turns are counted for themselves (S001-37).
+#[test]
+fn lanes_are_counted_apart() {
+    let bench = Bench::new(&model(10));
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
+    say(&mut client, branch, 1..=2);
+    client.must(Request::Override { branch, overrides: lane("billing") });
+    say(&mut client, branch, 3..=5);
+    assert_eq!(drafts(&client), 0);
+    say(&mut client, branch, 6..=6);
+    let (draft, _) = drafted(&mut client, 0);
+    assert_eq!((draft.capsule.lane.as_str(), draft.capsule.covers.len()), ("billing", 3));
+    assert_eq!(draft.sources.iter().map(|turn| turn.number).collect::<Vec<_>>(), [3, 4, 5]);
+}
+
+fn levels() -> PolicySpec {
+    PolicySpec {
+        name: "levels".into(),
+        choose: Choose::Levels,
+        anchored: false,
+        levels: Levels {
+            total: 1_500,
+            permanent: 100,
+            session: 300,
+            working: 1_100,
+            working_seconds: 1,
+            ..Levels::default()
+        },
+        compaction: Compaction { measure: Measure::Levels, accept: Accept::Ask, by: By::Extractive },
+        ..PolicySpec::default()
+    }
+}
+
+/// Over 80 % of the total the oldest turns go, down to 70 %.
+#[test]
+fn full_levels_have_their_oldest_turns_summed_up() {
+    let bench = Bench::new(&model(20));
+    let mut client = client(&bench, &levels());
+    let branch = client.session();
+    let mut turn = 0;
+    while drafts(&client) == 0 {
+        turn += 1;
+        assert!(turn < 15, "no summary was ever due");
+        say(&mut client, branch, turn..=turn);
+        // What is worked out beside the turns reports before this answer or with the next turn.
+        client.must(Request::Condense { branch, act: Condense::List });
+    }
+    let (draft, _) = drafted(&mut client, 0);
+    let cause = draft.cause.clone().unwrap();
+    let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>().unwrap();
+    let figures: Vec<u64> =
+        cause.split(' ').filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(digits).collect();
+    assert_eq!(figures[1..], [1_500, 80], "{cause}");
+    assert!(figures[0] * 100 > 1_500 * 80, "{cause}");
+    let left = figures[0] - u64::from(draft.capsule.original_tokens);
+    assert!(left * 100 <= 1_500 * 70, "{cause}: {left} would be left");
+    let last = draft.sources.last().unwrap().tokens;
+    assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no turn more than it takes");
+    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    assert!(summary(&plan(&mut client, branch)).unwrap().included());
+}
+
+/// A model that writes for long stops nobody, and what it says when it fails is said once.
+#[test]
+fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
+    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answered(n))).collect();
+    scripts.push(vec![Say::Hold, Say::Fail(ProviderErrorKind::Server)]);
+    scripts.extend((5..=6).map(|n| text(&answered(n))));
+    let model = Model::new(scripts);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Model));
+    let branch = client.session();
+    say(&mut client, branch, 1..=4);
+    while model.bodies().len() < 5 {
+        std::thread::yield_now();
+    }
+    say(&mut client, branch, 5..=5);
+    let from = client.seen.len();
+    model.release();
+    let said = |event: &Event| matches!(event, Event::Notice(said) if said.contains("could not be made"));
+    client.wait(from, said);
+    say(&mut client, branch, 6..=6);
+    assert_eq!(model.bodies().len(), 7, "four turns, one try, two turns");
+    assert_eq!(drafts(&client), 0);
+}
+
+#[test]
+fn stopping_is_a_no_and_loses_no_draft_that_waits() {
+    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answered(n))).collect();
+    scripts.push(vec![Say::Hold]);
+    let model = Model::new(scripts);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    say(&mut client, branch, 1..=4);
+    let (waiting, _) = drafted(&mut client, 0);
+    let wish = Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(3), by: By::Model };
+    let ticket = client.post(Request::Condense { branch, act: wish });
+    while model.bodies().len() < 5 {
+        std::thread::yield_now();
+    }
+    act(&mut client, branch, Condense::Stop);
+    assert!(client.answer(ticket).is_err());
+    match act(&mut client, branch, Condense::Show) {
+        Answer::Draft(Some(draft)) => assert_eq!(draft.number, waiting.number),
+        other => panic!("{other:?}"),
+    }
+    assert!(client.ask(Request::Condense { branch, act: Condense::Stop }).is_err(), "nothing is being made");
+    act(&mut client, branch, Condense::Accept { draft: waiting.number });
+}
+
+/// Random yeses, noes, undos and pins: at most one draft waits, each reaches further than what was decided before it, none
+/// makes anything larger, and undoing everything gives the first bytes.
+#[test]
+fn any_history_of_decisions_keeps_the_rules() {
+    for seed in 0..4 {
+        let mut dice = Dice::new(seed);
+        let bench = Bench::new(&model(24));
+        let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+        let branch = client.session();
+        let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<CapsuleDraft>>);
+        for n in 1..=24 {
+            say(&mut client, branch, n..=n);
+            if waits.is_none() && n - decided >= 4 {
+                let (draft, next) = drafted(&mut client, from);
+                assert_eq!(draft.capsule.turns.1 as usize, n - 1, "seed {seed}, turn {n}");
+                assert!(draft.capsule.tokens < draft.capsule.original_tokens);
+                (from, waits) = (next, Some(draft));
+            }
+            let Some(draft) = waits.clone().filter(|_| dice.below(3) > 0) else { continue };
+            let reach = draft.capsule.turns.1 as usize;
+            match dice.below(3) {
+                0 => drop(act(&mut client, branch, Condense::Reject)),
+                1 => drop(act(&mut client, branch, Condense::Accept { draft: draft.number })),
+                _ => {
+                    let before = client.drawn(branch, &message("and now?")).unwrap();
+                    act(&mut client, branch, Condense::Accept { draft: draft.number });
+                    client.must(Request::Undo);
+                    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "seed {seed}, turn {n}");
+                }
+            }
+            // A draft that waited long may be decided when the next is due already: it comes with the next turn.
+            (decided, waits) = (reach, None);
+            from = client.seen.len();
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The draft of a summary beside its sources, and the list of summaries: pictures, and what the keys ask of the engine.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON, RETRY, node_id};
+use pleach::domain::branch::Overrides;
+use pleach::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, CapsuleState, Cover, Kept};
+use pleach::domain::condense::{
+    AnchorKind, By, CapsuleCard, CapsuleDraft, Compacting, Dropped, SourceMessage, SourceTurn, Stays,
+};
+use pleach::domain::failure::Failure;
+use pleach::domain::hash::Hash;
+use pleach::domain::message::Role;
+use pleach::engine::api::{Answer, Condense, Event, Request};
+use std::sync::Arc;
+
+const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
+    let node = Hash::of(format!("{turn} {text}").as_bytes());
+    SourceMessage { node, content: node, role, text: text.into() }
+}
+
+fn source(number: u32, asked: &str, answer: &str) -> SourceTurn {
+    let messages = vec![said(number, Role::User, asked), said(number, Role::Assistant, answer)];
+    SourceTurn {
+        user: messages[0].node,
+        tip: messages[1].node,
+        number,
+        node: node_id(u128::from(number)),
+        title: asked.into(),
+        at: NOON,
+        count: 2,
+        tokens: 400,
+        stays: None,
+        messages,
+    }
+}
+
+fn sources() -> Vec<SourceTurn> {
+    vec![
+        source(
+            1,
+            "Since Thursday some users are thrown out right after they log in. Where do we look?",
+            "Look at src/auth/refresh.rs first and run `cargo test --lib auth::refresh`. Two tabs race within 300 ms.",
+        ),
+        source(
+            3,
+            "The grace must never be above 1500 ms. Who decided REUSE_GRACE_MS = 0?",
+            "I don't know who decided it; `git log -S REUSE_GRACE_MS` will say. The error code is AUTH-4017.",
+        ),
+        source(4, "日本語 too: the port is 8443, the table refresh_token has 41,000,000 rows.", "Noted."),
+    ]
+}
+
+fn dropped(
+    turns: &[SourceTurn],
+    (turn, message): (usize, usize),
+    kind: AnchorKind,
+    text: &str,
+    weight: u32,
+) -> Dropped {
+    let (turn, from) = (&turns[turn], &turns[turn].messages[message]);
+    Dropped {
+        kind,
+        text: text.into(),
+        sentence: from.text.clone(),
+        node: from.node,
+        turn: turn.number,
+        role: from.role,
+        times: 1,
+        weight,
+    }
+}
+
+const BODY: &str = "### Goals and open questions\n- [turn 1] Users are thrown out after the login.\n\n\
+                    ### Decisions\n- [turn 3] The grace stays at or below `1500 ms`.\n\n### Facts\n- [turn 4] Port 8443.";
+
+fn capsule(from: &str, source: CapsuleSource, kept: Vec<Kept>) -> Capsule {
+    let cover = |n: u8| Cover { user: Hash::of(&[n]), tip: Hash::of(&[n, n]), nodes: Vec::new() };
+    let blank = Capsule {
+        id: Hash::default(),
+        kind: CapsuleKind::Lane,
+        lane: String::new(),
+        text: Some(from.to_owned()),
+        source,
+        model: (source == CapsuleSource::Llm).then(|| "gpt-4.1-mini".to_owned()),
+        prompt_version: 1,
+        confidence: 640,
+        generated_at: NOON,
+        covers: vec![cover(1), cover(3), cover(4)],
+        turns: (1, 4),
+        files: Vec::new(),
+        source_hash: Hash::default(),
+        parent: None,
+        original_tokens: 1_212,
+        tokens: 144,
+        kept,
+    };
+    blank.sealed()
+}
+
+fn draft(number: u64, kept: Vec<Kept>) -> Arc<CapsuleDraft> {
+    let turns = sources();
+    let items = vec![
+        dropped(&turns, (1, 0), AnchorKind::Question, "Who decided REUSE_GRACE_MS = 0?", 7),
+        dropped(&turns, (0, 1), AnchorKind::Command, "cargo test --lib auth::refresh", 5),
+        dropped(&turns, (1, 1), AnchorKind::ErrorCode, "AUTH-4017", 3),
+        dropped(&turns, (2, 0), AnchorKind::Number, "41,000,000", 1),
+    ];
+    let items: Vec<Dropped> = items.into_iter().skip(kept.len()).collect();
+    Arc::new(CapsuleDraft {
+        number,
+        branch: MAIN,
+        capsule: capsule(BODY, CapsuleSource::Llm, kept),
+        body: BODY.into(),
+        dropped: items.into(),
+        looked_for: 11,
+        sources: turns.into(),
+        stays: vec![(2, Stays::Pinned)],
+        masked: 1,
+        run: None,
+        cause: Some("32 messages had no summary, more than 30".into()),
+        warnings: vec!["1 secret was masked in the sources first.".into()],
+    })
+}
+
+/// A draft in which every text from outside is this one.
+pub(super) fn hostile(words: &str) -> Arc<CapsuleDraft> {
+    let plain = draft(9, vec![kept()]);
+    let mut sources = plain.sources.to_vec();
+    sources[0].messages[0].text = words.into();
+    let item = Dropped { text: words.into(), sentence: words.into(), ..plain.dropped[0].clone() };
+    let line = Kept { text: words.into(), ..kept() };
+    Arc::new(CapsuleDraft {
+        capsule: Capsule { model: Some(words.into()), ..capsule(words, CapsuleSource::Llm, vec![line]) },
+        body: words.into(),
+        dropped: vec![item].into(),
+        sources: sources.into(),
+        cause: Some(words.into()),
+        warnings: vec![words.into()],
+        ..(*plain).clone()
+    })
+}
+
+/// The same for a list of capsules.
+pub(super) fn shelf(words: &str) -> Vec<CapsuleCard> {
+    let one = card(words, (1, 4), CapsuleState::StaleLag, 2);
+    let made = Capsule { lane: words.into(), model: Some(words.into()), ..(*one.capsule).clone() };
+    vec![CapsuleCard { capsule: Arc::new(made), ..one }]
+}
+
+fn kept() -> Kept {
+    let turns = sources();
+    Kept {
+        text: "Who decided REUSE_GRACE_MS = 0?".into(),
+        node: turns[1].messages[0].node,
+        turn: 3,
+        who: "user".into(),
+        auto: false,
+    }
+}
+
+fn came(stage: &mut Stage, draft: Option<Arc<CapsuleDraft>>) {
+    stage.event(Event::Draft { branch: MAIN, draft });
+}
+
+fn opened() -> Stage {
+    let mut stage = fixture::opened();
+    came(&mut stage, Some(draft(3, Vec::new())));
+    stage.press("f5");
+    stage
+}
+
+fn acts(stage: &Stage) -> Vec<Condense> {
+    let of = |request: &Request| match request {
+        Request::Condense { branch, act } => {
+            assert_eq!(*branch, MAIN);
+            Some(act.clone())
+        }
+        _ => None,
+    };
+    stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
+}
+
+#[test]
+fn a_draft_beside_its_sources() {
+    let mut stage = opened();
+    pictures("draft", &mut stage);
+    stage.press("space");
+    came(&mut stage, Some(draft(3, vec![kept()])));
+    stage.press("j enter");
+    pictures("draft_sources", &mut stage);
+}
+
+#[test]
+fn one_key_each_decides() {
+    let mut stage = opened();
+    stage.press("space j space A");
+    let keep = |items: Vec<usize>| Condense::Keep { draft: 3, items };
+    assert_eq!(acts(&stage), [keep(vec![0]), keep(vec![1]), Condense::KeepAll { draft: 3 }]);
+    came(&mut stage, Some(draft(3, vec![kept()])));
+    stage.press("g space m u a x");
+    let wanted = [
+        Condense::Unkeep { draft: 3, item: 0 },
+        Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(4), by: By::Extractive },
+        Condense::UndoLevel { kind: CapsuleKind::Lane },
+        Condense::Accept { draft: 3 },
+        Condense::Reject,
+    ];
+    assert_eq!(acts(&stage)[3..], wanted);
+    came(&mut stage, None);
+    assert!(stage.model.layers.is_empty(), "what is decided leaves the screen");
+}
+
+#[test]
+fn an_edit_that_is_refused_is_not_lost() {
+    let mut stage = opened();
+    stage.press("e").type_text("Note: ").press("ctrl-d");
+    let text = format!("Note: {BODY}");
+    assert_eq!(acts(&stage), [Condense::Edit { draft: 3, text: text.clone() }]);
+    let ticket = stage.sent.last().unwrap().0;
+    let failure = Failure::user("It would save nothing.").kept("Nothing was changed.");
+    stage.event(Event::Answer { ticket, result: Err(failure) });
+    stage.press("ctrl-d");
+    assert_eq!(acts(&stage).last(), Some(&Condense::Edit { draft: 3, text }), "the text is in the editor again");
+}
+
+#[test]
+fn it_is_announced_once_and_taken_back() {
+    let mut stage = fixture::opened();
+    came(&mut stage, Some(draft(3, Vec::new())));
+    let screen = stage.screen(160, 40);
+    assert!(screen.contains("F5 opens the draft of a summary of turns 1–4"), "{screen}");
+    assert!(screen.contains("summary drafted, F5"), "it stays visible");
+    came(&mut stage, None);
+    let screen = stage.screen(160, 40);
+    assert!(!screen.contains("draft of a summary") && !screen.contains("summary drafted"), "{screen}");
+    stage.event(Event::Draft { branch: RETRY, draft: Some(draft(4, Vec::new())) });
+    assert!(!stage.screen(160, 40).contains("summary drafted"), "another branch's is shown there");
+}
+
+#[test]
+fn progress_is_seen_and_esc_stops_it() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compress 4 model").press("enter");
+    assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(4), by: By::Model }]);
+    let making = Event::Condensing { branch: MAIN, turns: (1, 4), by: By::Model, done: 1, of: 3, tokens: 120 };
+    stage.event(making.clone());
+    pictures("draft_making", &mut stage);
+    stage.press("esc");
+    assert_eq!(acts(&stage).last(), Some(&Condense::Stop));
+    let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Condense { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.")) });
+    assert!(stage.model.layers.is_empty() && stage.model.status.shown().is_none(), "it was a person who stopped it");
+    stage.event(making).press("f5 f5");
+    assert_eq!(acts(&stage).len(), 2, "the same key opens and closes; nothing is asked for twice");
+    assert!(stage.screen(160, 40).contains("summing up"));
+}
+
+#[test]
+fn commands_have_words() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compress soon").press("enter");
+    assert!(acts(&stage).is_empty());
+    stage.type_text("/compress session").press("enter");
+    assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Session, up_to: None, by: By::Extractive }]);
+    stage.press("esc").type_text("/compaction off").press("enter");
+    let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };
+    let wanted = Request::Override { branch: MAIN, overrides };
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+}
+
+fn card(text: &str, turns: (u32, u32), state: CapsuleState, depth: u32) -> CapsuleCard {
+    let made = capsule(text, CapsuleSource::Extractive, vec![kept()]);
+    let active = depth == 2;
+    let capsule = Arc::new(Capsule { turns, ..made });
+    CapsuleCard { capsule, state, active, goes: depth == 1, depth }
+}
+
+#[test]
+fn summaries_are_listed_taken_back_and_made_anew() {
+    let mut stage = fixture::opened();
+    stage.type_text("/capsules").press("enter");
+    let cards = vec![
+        card("the newest\u{202e}", (1, 9), CapsuleState::StaleSource, 2),
+        card(BODY, (1, 6), CapsuleState::Fresh, 1),
+        card("the oldest", (1, 3), CapsuleState::StaleLag, 0),
+    ];
+    stage.reply(|r| matches!(r, Request::Condense { act: Condense::List, .. }), Answer::Capsules(cards.clone()));
+    pictures("capsules", &mut stage);
+    stage.press("m");
+    stage.press("f5 j u enter");
+    let by = By::Extractive;
+    let wanted = [
+        Condense::List,
+        Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(9), by },
+        Condense::TakeBack { capsule: cards[1].capsule.id },
+    ];
+    assert_eq!(acts(&stage), wanted);
+    assert!(stage.screen(120, 30).contains("Port 8443."), "opened to be read");
+    let done = Answer::Done("Taken back.".into());
+    stage.reply(|r| matches!(r, Request::Condense { act: Condense::TakeBack { .. }, .. }), done);
+    assert_eq!(acts(&stage).last(), Some(&Condense::List), "and read again");
+}
