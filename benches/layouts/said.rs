@@ -67,10 +67,10 @@ fn read(file: &str) -> Vec<Talk> {
 
 /// Questions of some 40 tokens and answers of some 300 to 900; every fourth looks at a file first.
 fn made() -> Talk {
-    let parts = ["the scheduler", "the parser", "the cache", "the importer", "the renderer", "the queue", "the index"];
+    let places = ["the scheduler", "the parser", "the cache", "the importer", "the renderer", "the queue", "the index"];
     let acts = ["blocks", "drops entries", "grows without bound", "returns early", "reads stale data", "retries twice"];
     let exchange = |n: usize| {
-        let (part, act) = (parts[n * 5 % parts.len()], acts[n * 11 % acts.len()]);
+        let (part, act) = (places[n * 5 % places.len()], acts[n * 11 % acts.len()]);
         let port = 4_000 + n * 37 % 900;
         let asked = format!(
             "In step {n} {part} {act} once the worker on port {port} has been idle for {} seconds. I have looked at \
