@@ -130,7 +130,7 @@ fn first(store: &Path) {
     println!(
         "  first: open {:.0} ms, first plan (indexes) {:.1} s, peak {}",
         opened.as_secs_f64() * 1e3,
-        (since.elapsed() - opened).as_secs_f64(),
+        since.elapsed().saturating_sub(opened).as_secs_f64(),
         megabytes(memory("VmHWM:"))
     );
     client.stop();

@@ -217,7 +217,9 @@ fn main() {
         "{:26} {:14} {:>7} {:>6} {:>8} {:>8} {:>8} {:>8}",
         "policy", "layout", "budget", "calls", "tok/call", "bytes", "same", "cached"
     );
-    PRICED.iter().for_each(|name| print!(" {name:>13}"));
+    for name in PRICED {
+        print!(" {name:>13}");
+    }
     println!();
     for way in ways(&presets) {
         let mut sums = Sums::default();

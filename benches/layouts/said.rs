@@ -67,20 +67,21 @@ fn read(file: &str) -> Vec<Talk> {
 
 /// Questions of some 40 tokens and answers of some 300 to 900; every fourth looks at a file first.
 fn made() -> Talk {
-    let parts = ["the scheduler", "the parser", "the cache", "the importer", "the renderer", "the queue", "the index"];
-    let acts = ["blocks", "drops entries", "grows without bound", "returns early", "reads stale data", "retries twice"];
+    let places = ["the scheduler", "the parser", "the cache", "the importer", "the renderer", "the queue", "the index"];
+    let faults =
+        ["blocks", "drops entries", "grows without bound", "returns early", "reads stale data", "retries twice"];
     let exchange = |n: usize| {
-        let (part, act) = (parts[n * 5 % parts.len()], acts[n * 11 % acts.len()]);
+        let (subject, act) = (places[n * 5 % places.len()], faults[n * 11 % faults.len()]);
         let port = 4_000 + n * 37 % 900;
         let asked = format!(
-            "In step {n} {part} {act} once the worker on port {port} has been idle for {} seconds. I have looked at \
+            "In step {n} {subject} {act} once the worker on port {port} has been idle for {} seconds. I have looked at \
              src/part_{}.rs and cannot see why. What should I check, and what did we decide about it before?",
             n * 13 % 300,
             n % 17
         );
         let reason = |k: usize| {
             format!(
-                "Reason {k}: {part} keeps entry {} of batch {} while `flush_{}` runs, so the lock on slot {} is held for \
+                "Reason {k}: {subject} keeps entry {} of batch {} while `flush_{}` runs, so the lock on slot {} is held for \
                  {} ms and every caller behind it waits. ",
                 n * 7 + k,
                 n % 23,

@@ -285,6 +285,7 @@ fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
     (0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect()
 }
 
+#[allow(clippy::too_many_lines, reason = "one conversation, put together from its parts")]
 fn talk() -> impl Strategy<Value = Talk> {
     let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
@@ -708,6 +709,7 @@ fn survives_writing(talk: &Talk) {
 
 /// The laws are held against everything that they speak of: the conversations above reach it, and not by a rare chance.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of all that must occur")]
 fn everything_is_switched_on() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -727,7 +729,9 @@ fn everything_is_switched_on() {
         }));
         marks.sort();
         marks.dedup();
-        marks.into_iter().for_each(|mark| *seen.entry(mark).or_default() += 1);
+        for mark in marks {
+            *seen.entry(mark).or_default() += 1;
+        }
     }
     for wanted in [
         "in: Card retrieved",

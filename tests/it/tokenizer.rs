@@ -35,8 +35,7 @@ fn asked(plan: &Value) -> u64 {
 
 fn warning(plan: &Value) -> Option<String> {
     let warnings = plan["warnings"].as_array().unwrap();
-    let found = warnings.iter().map(Value::to_string).find(|warning| warning.contains("tokenizer.json"));
-    found
+    warnings.iter().map(Value::to_string).find(|warning| warning.contains("tokenizer.json"))
 }
 
 #[test]
