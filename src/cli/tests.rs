@@ -212,6 +212,7 @@ fn planned() -> Planned {
             certainty: Certainty::Calibrated,
         }),
         same_prefix: None,
+        breaks: None,
     }
 }
 

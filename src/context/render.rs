@@ -49,8 +49,19 @@ pub(super) struct WireMessage {
     calls: u16,
 }
 
-/// What a request consists of, for comparing its beginning with another's: a hash and the tokens of each piece.
-pub type Outline = Vec<(Hash, u32)>;
+/// What a request consists of, for comparing its beginning with another's.
+pub type Outline = Vec<Stretch>;
+
+/// A piece of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// Of its role and its very text.
+    pub digest: Hash,
+    /// Its tokens.
+    pub tokens: u32,
+    /// The hash of the text, or the key of the message, that it is in the plan.
+    pub of: Hash,
+}
 
 /// The messages of a plan's rows.
 pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
@@ -245,7 +256,8 @@ pub fn tools_json(shape: &RequestShape) -> Option<Value> {
 pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Result<(Wire, Outline), TextGone> {
     let mut outline = Outline::new();
     if let Some(tools) = tools_json(shape) {
-        outline.push((Fields::new("tools").json(&tools).finish(), plan.tools));
+        let digest = Fields::new("tools").json(&tools).finish();
+        outline.push(Stretch { digest, tokens: plan.tools, of: digest });
     }
     let mut messages = Vec::new();
     for message in skeleton(&plan.rows, plan.layout, &shape.dialect) {
@@ -282,18 +294,18 @@ fn filled(
     fields.insert("role".into(), message.role.into());
     let mut extra = Map::new();
     for piece in &message.pieces {
-        let (said, tokens) = match piece {
+        let (said, tokens, of) = match piece {
             Piece::Block { text, title } => {
                 let said = texts.block(*text).ok_or_else(|| TextGone { title: title.clone() })?;
-                (said.to_string(), block_tokens(plan, *text))
+                (said.to_string(), block_tokens(plan, *text), *text)
             }
             Piece::Message { item, standing } => {
                 let content = texts.content(item.key).ok_or_else(|| TextGone { title: item.title.clone() })?;
                 call_fields(&content, item, &mut extra);
-                (project::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens)
+                (project::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
             }
         };
-        outline.push((Fields::new(message.role).text(&said).finish(), tokens));
+        outline.push(Stretch { digest: Fields::new(message.role).text(&said).finish(), tokens, of });
         text.push_str(&said);
     }
     let content = if text.is_empty() && extra.contains_key("tool_calls") { Value::Null } else { text.into() };
@@ -325,5 +337,31 @@ fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
 /// Tokens of the longest beginning that two requests share.
 #[must_use]
 pub fn same_prefix(before: &Outline, now: &Outline) -> u32 {
-    before.iter().zip(now).take_while(|(a, b)| a.0 == b.0).map(|(_, b)| b.1).sum()
+    before.iter().zip(now).take_while(|(a, b)| a.digest == b.digest).map(|(_, b)| b.tokens).sum()
+}
+
+/// The first part of `now` that is not as in `before`; none where `now` only goes on behind it.
+#[must_use]
+pub fn first_other(before: &Outline, now: &Outline) -> Option<Hash> {
+    before.iter().zip(now).find(|(a, b)| a.digest != b.digest).map(|(_, b)| b.of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_two_requests_part() {
+        let part = |said: &str, tokens: u32| Stretch {
+            digest: Hash::of(said.as_bytes()),
+            tokens,
+            of: Hash::of(format!("of {said}").as_bytes()),
+        };
+        let before = vec![part("a", 3), part("b", 5), part("c", 7)];
+        let now = vec![part("a", 3), part("b", 5), part("d", 9), part("c", 7)];
+        assert_eq!((same_prefix(&before, &now), first_other(&before, &now)), (8, Some(now[2].of)));
+        let grown = [before.clone(), vec![part("e", 1)]].concat();
+        assert_eq!((same_prefix(&before, &grown), first_other(&before, &grown)), (15, None));
+        assert_eq!((same_prefix(&before, &Vec::new()), first_other(&before, &Vec::new())), (0, None));
+    }
 }

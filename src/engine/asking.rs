@@ -10,7 +10,7 @@ use super::planner::{Done, Indexed, Job, Solution, Solved, Tag};
 use super::session::Session;
 use super::snapshot::{self, Question};
 use super::vectors::Haste;
-use crate::context::render::same_prefix;
+use crate::context::render::{first_other, same_prefix};
 use crate::domain::branch::Branch;
 use crate::domain::evidence::SkipWhy;
 use crate::domain::failure::{Failure, FailureKind};
@@ -286,7 +286,9 @@ impl Core {
     pub(super) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
-        let same = self.outlines.get(&branch).map(|before| same_prefix(before, &solved.outline));
+        let before = self.outlines.get(&branch);
+        let same = before.map(|before| same_prefix(before, &solved.outline));
+        let breaks = before.and_then(|before| first_other(before, &solved.outline));
         Planned::Plan {
             plan: solved.plan.clone(),
             request_digest: solved.wire.digest,
@@ -294,6 +296,7 @@ impl Core {
             calibration: self.calibration(&solved.plan),
             cost: self.prompt_cost(price, &solved.plan, same.unwrap_or(0)),
             same_prefix: same,
+            breaks,
         }
     }
 

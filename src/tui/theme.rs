@@ -87,6 +87,8 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// About.
     pub about: &'static str,
+    /// It is not the same.
+    pub differs: &'static str,
     /// One number becomes another.
     pub becomes: &'static str,
     /// More or less by so much.
@@ -125,6 +127,7 @@ const FANCY: Glyphs = Glyphs {
     empty: "░",
     dot: "·",
     about: "≈",
+    differs: "≠",
     becomes: "→",
     within: "±",
     ellipsis: "…",
@@ -156,6 +159,7 @@ const PLAIN: Glyphs = Glyphs {
     empty: ".",
     dot: "-",
     about: "~",
+    differs: "#",
     becomes: "->",
     within: "+-",
     ellipsis: "...",

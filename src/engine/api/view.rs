@@ -162,6 +162,8 @@ pub enum Planned {
         cost: Option<PromptCost>,
         /// Tokens of the longest prefix that is the same as in the branch's previous request.
         same_prefix: Option<u32>,
+        /// The first part that stands where something else stood in that request: a text's hash or a message's key.
+        breaks: Option<Hash>,
     },
     /// It does not fit.
     Blocked(Arc<Blocked>),

@@ -28,6 +28,8 @@ pub enum Solved {
         cost: Option<PromptCost>,
         /// Tokens of the prefix that the server may have cached.
         same_prefix: Option<u32>,
+        /// The first part that differs from the last call's.
+        breaks: Option<Hash>,
     },
     /// It does not fit.
     Blocked(Arc<Blocked>),
@@ -57,9 +59,52 @@ pub struct PlanState {
     pub due: Option<u64>,
     /// What is shown.
     pub shown: Option<Shown>,
+    /// The most that a plan on this branch shared with the last call, since that call.
+    pub best: Option<Reused>,
+}
+
+/// What a plan shares with the last call on its branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reused {
+    /// The branch.
+    pub branch: BranchId,
+    /// Tokens.
+    pub tokens: u32,
+    /// What that saves, in millionths of a dollar.
+    pub saves: u64,
+}
+
+impl Reused {
+    /// Of a plan, where there was a call.
+    #[must_use]
+    pub fn of(shown: &Shown) -> Option<Self> {
+        match &shown.solved {
+            Solved::Plan { same_prefix: Some(tokens), cost, .. } => {
+                let saves = cost.map_or(0, |cost| cost.uncached_micro.saturating_sub(cost.micro));
+                Some(Self { branch: shown.branch, tokens: *tokens, saves })
+            }
+            Solved::Plan { .. } | Solved::Blocked(_) => None,
+        }
+    }
 }
 
 impl PlanState {
+    /// Remembers the most that was shared.
+    pub fn reused(&mut self, shown: &Shown) {
+        if let Some(now) = Reused::of(shown) {
+            let less = |best: Reused| best.branch == now.branch && best.tokens > now.tokens;
+            self.best = self.best.filter(|best| less(*best)).or(Some(now));
+        }
+    }
+
+    /// What the plan shown shares less than one did since the last call: tokens, and what they cost.
+    #[must_use]
+    pub fn shares_less(&self) -> Option<(u32, u64)> {
+        let now = Reused::of(self.shown.as_ref()?)?;
+        let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
+        Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
+    }
+
     /// Something changed: ask again soon. Typing pushes it off until it rests.
     pub fn touch(&mut self, now: u64) {
         self.due = Some(now + REST);

@@ -39,6 +39,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::TurnOpened { branch, text, after } => {
             model.conversation.failed.remove(&branch);
             model.live.insert(branch, Live::open(text, after, model.now));
+            model.plan.best = model.plan.best.filter(|best| best.branch != branch);
             if is_current(model, branch) {
                 model.conversation.follow();
             }
@@ -86,8 +87,8 @@ fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: P
 
 pub(super) fn solved(planned: Planned) -> Solved {
     match planned {
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix } => {
-            Solved::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix }
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix, breaks } => {
+            Solved::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix, breaks }
         }
         Planned::Blocked(blocked) => Solved::Blocked(blocked),
     }
@@ -107,6 +108,7 @@ pub(super) fn show(model: &mut Model, shown: Shown) {
             }
         }
     }
+    model.plan.reused(&shown);
     model.plan.shown = Some(shown);
 }
 

@@ -128,7 +128,12 @@ fn cached(look: &Look<'_>) -> Option<(Line, Line)> {
         Solved::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
-            Some((Line::of(Ink::Dim, "same as last call"), Line::of(Ink::Dim, &value)))
+            let Some((less, cost)) = look.model.plan.shares_less() else {
+                return Some((Line::of(Ink::Dim, "same as last call"), Line::of(Ink::Dim, &value)));
+            };
+            let percent = u64::from(less) * 100 / u64::from(plan.est_total.max(1));
+            let cost = if cost == 0 { String::new() } else { format!(" +{}", crate::tui::text::money(cost)) };
+            Some((Line::of(Ink::Dim, "same"), Line::of(Ink::Warn, &format!("{value}, {percent} less{cost}"))))
         }
         Solved::Plan { .. } | Solved::Blocked(_) => None,
     }

@@ -215,7 +215,11 @@ fn heading(look: &Look<'_>, content: &Content, area: Rect, buf: &mut Buffer) -> 
     }
     let over = u16::from(matches!(content, Content::Plan(plan) if plan.warnings.is_empty()));
     let row = Rect { y: area.y.saturating_sub(over), height: 1, ..area };
-    paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, "tok est"), row.intersection(buf.area), buf);
+    let sign = look.theme.glyphs.differs;
+    let marked = content.rows().iter().any(|row| breaks_at(look, row));
+    let words =
+        if marked { format!("{sign} from here on not as in the last call   tok est") } else { "tok est".to_owned() };
+    paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, &words), row.intersection(buf.area), buf);
     let used = (1 - over).min(area.height);
     Rect { y: area.y + used, height: area.height - used, ..area }
 }
@@ -239,6 +243,14 @@ fn pin_sign(look: &Look<'_>, pin: Option<MarkKind>) -> (Ink, String) {
     }
 }
 
+/// The request of the last call on this branch and the one that would be sent part at this row.
+fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
+    let Some(Solved::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
+        return false;
+    };
+    row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
+}
+
 fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let ink = match row.verdict {
@@ -256,7 +268,11 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
     if let Some(turn) = row.source.turn {
         label.push(Ink::Dim, &format!("{turn:>3} "));
     }
-    let value = Line::of(ink, &text::number(u64::from(row.tokens)));
+    let mut value = Line::new();
+    if breaks_at(look, row) {
+        value.push(Ink::Warn, &format!("{} ", glyphs.differs));
+    }
+    value.push(ink, &text::number(u64::from(row.tokens)));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     let why = row.reason.name().replace('_', " ");
     let why_room = if room > 48 { text::width(&why) + 2 } else { 0 };
@@ -319,6 +335,10 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
             let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
             rows.extend(Flow::plain(&words, room, Ink::Text));
         }
+    }
+    if breaks_at(look, row) {
+        let words = "Up to here the request begins as the last one on this branch, so a server that keeps prefixes reads it from its cache; from here on it reads anew.";
+        rows.extend(Flow::plain(words, room, Ink::Text));
     }
     rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
     rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));

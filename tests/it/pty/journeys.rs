@@ -66,7 +66,7 @@ fn a_newcomer() {
             && screen.contains("And wasps?")
     });
     let with = after(&screen, "request ").to_owned();
-    pty.keys("jjjx");
+    pty.keys("jjx");
     let screen = pty.until("the turn is out", |screen| screen.contains("excluded 1") && screen.contains("✕"));
     assert_ne!(after(&screen, "request "), with, "the plan changed at once:\n{screen}");
     let drawn = after(&screen, "request ").to_owned();

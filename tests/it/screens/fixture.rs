@@ -292,6 +292,8 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
 }
 
 pub(crate) fn planned(plan: ContextPlan) -> Planned {
+    let newest = plan.included().filter(|row| row.section() == Some(Section::Recent)).last();
+    let breaks = newest.and_then(|row| row.items.first()).map(|item| item.key);
     Planned::Plan {
         plan: Arc::new(plan),
         request_digest: Hash::of(b"body"),
@@ -305,6 +307,7 @@ pub(crate) fn planned(plan: ContextPlan) -> Planned {
             certainty: Certainty::Calibrated,
         }),
         same_prefix: Some(4_000),
+        breaks,
     }
 }
 

@@ -9,12 +9,13 @@ use pleach::domain::hash::Hash;
 use pleach::domain::ids::RunId;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::Role;
+use pleach::domain::meter::PromptCost;
 use pleach::domain::mode::Mode;
 use pleach::domain::mode::SearchWish;
 use pleach::domain::plan::{ContextPlan, Warning};
 use pleach::domain::tokens::Certainty;
 use pleach::domain::tuning::Milli;
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Request};
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
 use pleach::tui::model::Focus;
 use pleach::tui::msg::Msg;
 
@@ -472,4 +473,36 @@ fn a_run_of_another_time_is_no_stranger() {
     stage
         .event(Event::Answer { ticket: pleach::engine::api::Ticket(999), result: Ok(Answer::Done("stranger".into())) });
     assert!(!stage.screen(100, 30).contains("stranger"));
+}
+
+/// The next plan shares so many tokens with the last call, and that saves so much.
+fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
+    let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, .. } =
+        fixture::planned(fixture::plan(&fixture::story()))
+    else {
+        panic!()
+    };
+    let cost = cost.map(|cost| PromptCost { micro: cost.uncached_micro - saves, ..cost });
+    let planned = Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, same_prefix: Some(tokens) };
+    stage.type_text("x").wait(100);
+    stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(planned));
+}
+
+#[test]
+fn what_an_act_takes_from_the_cache_is_said() {
+    let mut stage = fixture::opened();
+    reusing(&mut stage, 4_800, 1_800);
+    let screen = stage.screen(160, 40);
+    assert!(screen.contains("same as last call") && screen.contains("92 %"), "{screen}");
+    reusing(&mut stage, 1_000, 400);
+    let screen = stage.screen(160, 40);
+    assert!(screen.contains("19 %, 72 less +$0.0014"), "{screen}");
+    reusing(&mut stage, 4_800, 1_800);
+    let screen = stage.screen(160, 40);
+    assert!(screen.contains("92 %") && !screen.contains("less"), "taken back: {screen}");
+    reusing(&mut stage, 1_000, 400);
+    stage.event(Event::TurnOpened { branch: MAIN, text: "x".into(), after: None });
+    reusing(&mut stage, 1_000, 400);
+    let screen = stage.screen(160, 40);
+    assert!(!screen.contains("less +"), "it counts from the last call: {screen}");
 }
