@@ -250,7 +250,7 @@ fn given(file: &str) -> Result<Set, String> {
     let value = |four: &[u8]| four.try_into().map(f32::from_le_bytes).unwrap_or_default();
     let mut base: Vec<f32> = bytes.chunks_exact(4).map(value).collect();
     let count = base.len() / DIMS;
-    if base.len() % DIMS != 0 || count <= QUESTIONS {
+    if !base.len().is_multiple_of(DIMS) || count <= QUESTIONS {
         return Err(format!("{file} does not hold more than {QUESTIONS} vectors of {DIMS} dimensions"));
     }
     let questions = base.split_off((count - QUESTIONS) * DIMS);

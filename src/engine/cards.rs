@@ -7,7 +7,7 @@ use super::gather::Gathered;
 use super::recipe::Recipe;
 use super::snapshot::Snapshot;
 use crate::context::project;
-use crate::domain::evidence::{Evidence, Gate, MissWhy, NearMiss, RetrievalSet, ScoreParts, SkipWhy};
+use crate::domain::evidence::{Gate, MissWhy, RetrievalSet, ScoreParts, SkipWhy};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, Near};
 use crate::domain::mark::Atom;
@@ -15,7 +15,6 @@ use crate::domain::message::NodeHead;
 use crate::domain::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::policy::Section;
 use crate::retrieval::fill::Card;
-use std::ops::Range;
 
 /// Writes what was found.
 pub(super) struct Cards<'a> {
@@ -132,27 +131,8 @@ fn short(at: usize) -> u32 {
 /// The set as it is stored.
 pub(super) fn set(looked: &Looked, library: &Library<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
     let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
-    let span = |spans: &[Range<usize>]| {
-        (short(spans.first().map_or(0, |s| s.start)), short(spans.last().map_or(0, |s| s.end)))
-    };
-    let items = looked.filled.cards.iter().map(|card| Evidence {
-        key: card.key,
-        content: text(&card.key),
-        span: span(&card.spans),
-        score: card.score,
-        score_parts: card.parts,
-        rank: card.rank,
-        tokens: card.tokens,
-    });
-    let near = looked.filled.near.iter().map(|near| NearMiss {
-        key: near.key,
-        span: (short(near.span.start), short(near.span.end)),
-        score: near.score,
-        score_parts: near.parts,
-        why: near.why,
-    });
     let filters = Fields::new("filters").json(filters).finish();
-    let set = RetrievalSet::new(looked.query.clone(), filters, looked.gate, items.collect(), near.collect());
+    let set = looked.filled.record(looked.gate, &looked.query, filters, &text);
     RetrievalSet { embedder: looked.embedder.clone(), ..set }
 }
 

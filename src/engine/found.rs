@@ -87,11 +87,11 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     if among == 0 {
         return Ok(looked);
     }
+    let mut near = None;
     looked.gate = if wanted.forced { Gate::Pass(PassWhy::Forced) } else { opens(&ask, wanted.query)? };
-    if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint))
-        && let Some(cosines) = cosines(library, wanted.query, &allowed, wanted.haste)
-    {
-        looked.gate = opens(&Ask { cosines: Some(&cosines), ..ask }, wanted.query)?;
+    if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)) {
+        near = cosines(library, wanted.query, &allowed, wanted.haste);
+        looked.gate = opens(&Ask { cosines: near.as_deref(), ..ask }, wanted.query)?;
     }
     if let Gate::Skipped(why) = looked.gate
         && wanted.inherits
@@ -103,7 +103,8 @@ pub(super) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
-    let cosines = cosines(library, &looked.query, &allowed, wanted.haste);
+    let near = near.filter(|_| looked.query == wanted.query);
+    let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.haste));
     looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
     let ask = Ask { cosines: cosines.as_deref(), ..ask };
     let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;

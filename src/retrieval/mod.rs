@@ -1,9 +1,8 @@
 //! The retrieval room: finds the older messages of a conversation that a question is about, and turns them into cards.
-//! A pure library: no clock, no files, no threads; the same input gives the same cards on every machine.
+//! A pure library: no clock, no files; the same input gives the same cards on every machine.
 //!
 //! The way of a query: [`gate`] decides whether anything is looked up → [`scope`] says which messages of the branch's path
 //! may be found → [`search`] scores their passages over the postings of [`index`](mod@index) → [`fill`] makes cards of the best that fit.
-//! [`find::find`] walks it.
 //!
 //! Not for: dense vectors themselves (`vector`), where postings are kept (`store`), or what of the result is sent (`context`).
 
@@ -11,12 +10,12 @@ pub mod cards;
 pub mod cluster;
 pub mod codec;
 pub mod fill;
-pub mod find;
 pub mod gate;
 pub mod hints;
 pub mod index;
 pub mod passages;
 pub mod query;
+pub mod record;
 pub mod scope;
 pub mod search;
 pub mod segment;

@@ -2,8 +2,7 @@
 //! are gone, cards fit and sum.
 
 use super::codec::Postings;
-use super::fill::Room;
-use super::find::{Found, find};
+use super::fill::{Filled, Room, fill};
 use super::index::{Entry, Index, Rewrite, Sealed};
 use super::query::Query;
 use super::scope::{Filter, Scope};
@@ -22,6 +21,11 @@ const WORDS: [&str; 16] = [
     "token", "refresh", "login", "bread", "flour", "oven", "parser", "header", "wire", "cache", "ring", "slot",
     "garden", "roses", "water", "shade",
 ];
+
+fn find(ask: &Ask<'_>, text: &str, room: &Room<'_>) -> Filled {
+    let hits = search(ask, &Query::new(ask.index, ask.scope, text)).unwrap();
+    fill(ask, &hits, room)
+}
 
 #[derive(Default)]
 struct Said {
@@ -121,7 +125,7 @@ proptest! {
         let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
         let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
         let room = Room { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9 };
-        let Found { filled, .. } = find(&all.ask(&scope, &filter, &Nowhere), &query, &room, true, false).unwrap();
+        let filled = find(&all.ask(&scope, &filter, &Nowhere), &query, &room);
         let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
         prop_assert!(filled.tokens <= tokens);
         prop_assert_eq!(approximate(&whole), filled.tokens);
@@ -233,12 +237,10 @@ fn neighbours_duplicates_and_names_count() {
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
     let room = Room { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5 };
-    let found =
-        find(&all.ask(&scope, &filter, &Nowhere), "how hot is the sourdough oven?", &room, true, false).unwrap();
-    assert_eq!(found.gate, Gate::Pass(PassWhy::Forced));
-    assert!(found.filled.near.iter().any(|near| near.why == MissWhy::Duplicate));
-    let record = found.record("q", Hash::default(), &|key| *key);
-    assert_eq!(record.items.len(), found.filled.cards.len());
+    let found = find(&all.ask(&scope, &filter, &Nowhere), "how hot is the sourdough oven?", &room);
+    assert!(found.near.iter().any(|near| near.why == MissWhy::Duplicate));
+    let record = found.record(Gate::Pass(PassWhy::Forced), "q", Hash::default(), &|key| *key);
+    assert_eq!(record.items.len(), found.cards.len());
 }
 
 #[test]
