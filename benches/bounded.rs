@@ -147,13 +147,11 @@ fn indexed(client: &mut Client, branch: BranchId) -> Duration {
         plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
     };
     let mut from = client.seen.len();
-    let waits = behind(&client.whole_plan(branch, &draft));
+    let mut waits = behind(&client.whole_plan(branch, &draft));
     let first = since.elapsed();
     while waits {
         let at = client.wait(from, |event| matches!(event, Event::Indexing { .. }));
-        if matches!(client.seen[at], Event::Indexing { done, total } if done == total) {
-            break;
-        }
+        waits = !matches!(client.seen[at], Event::Indexing { done, total } if done == total);
         from = at + 1;
     }
     client.seen.clear();
