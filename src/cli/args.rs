@@ -97,6 +97,12 @@ pub enum Command {
         /// Solve it as `regenerate MESSAGE` would send it (the last one when none is named).
         #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "text")]
         regenerate: Option<String>,
+        /// What it would be under other modes, policies, models and budgets, side by side.
+        #[arg(long, conflicts_with = "request")]
+        what_if: bool,
+        /// One more way for --what-if: mode=off, policy=window, model=NAME, budget=N, or several with commas.
+        #[arg(long, value_name = "SETTING=VALUE", requires = "what_if")]
+        arm: Vec<String>,
     },
     /// Calls that were made, with their plans.
     #[command(subcommand)]

@@ -21,6 +21,7 @@ mod sessions;
 pub mod shape;
 pub mod stop;
 mod system;
+mod whatif;
 
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
@@ -159,7 +160,10 @@ impl Run<'_, '_> {
             Some(Command::Retrieve { query, batch, anyway }) => {
                 retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
-            Some(Command::Plan { text, request, edit, regenerate }) => {
+            Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
+                whatif::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
+            }
+            Some(Command::Plan { text, request, edit, regenerate, .. }) => {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
             Some(Command::Plans(command)) => plan::plans(self, command),

@@ -20,6 +20,7 @@ impl Core {
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
+            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };

@@ -53,6 +53,7 @@ mod tasks;
 pub mod turn;
 mod undo;
 mod vectors;
+mod whatif;
 pub mod wiring;
 mod wishes;
 

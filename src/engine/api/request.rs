@@ -294,6 +294,16 @@ pub enum Request {
         /// The draft.
         draft: Draft,
     },
+    /// What the next call would hold under other settings, beside how it stands: modes, policies, the other layout, models,
+    /// budgets, and those that are named. Changes nothing, and is dropped when another draft of the branch is planned.
+    WhatIf {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// More ways (only what is set in each counts).
+        arms: Vec<Overrides>,
+    },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
     Ask {

@@ -18,6 +18,7 @@ use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
+use crate::domain::whatif::WhatIf;
 use std::sync::Arc;
 
 /// What a request came to.
@@ -35,6 +36,8 @@ pub enum Answer {
     Branch(Box<Branch>),
     /// What was solved.
     Planned(Planned),
+    /// The next call made otherwise.
+    WhatIf(Arc<WhatIf>),
     /// The call is under way.
     Asked {
         /// Its run.

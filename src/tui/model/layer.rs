@@ -5,6 +5,7 @@ use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::whatif::Strip;
 use super::{Action, When};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, SessionId};
@@ -185,6 +186,8 @@ pub enum Layer {
     Draft(Box<Desk>),
     /// Summaries in use.
     Capsules(Box<Shelf>),
+    /// The next call under other settings.
+    WhatIf(Box<Strip>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -203,6 +206,7 @@ impl Layer {
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
             Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
+            Self::WhatIf(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
         }
     }
@@ -217,6 +221,7 @@ impl Layer {
             | Self::Editor(_)
             | Self::Draft(_)
             | Self::Capsules(_)
+            | Self::WhatIf(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

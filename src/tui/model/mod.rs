@@ -14,6 +14,7 @@ pub mod plan;
 pub mod session;
 pub mod slash;
 pub mod status;
+pub mod whatif;
 
 use crate::config::keymap;
 use crate::domain::ids::{BranchId, NodeId};
@@ -75,6 +76,8 @@ pub enum Pending {
     },
     /// A plan.
     Replan,
+    /// The next call under other settings.
+    WhatIf(BranchId),
     /// The text of a plan's row, or of a message inside a row.
     RowText(Atom),
     /// The steps of an item.

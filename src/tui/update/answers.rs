@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, drafts, lists, memories, open, send, trouble};
+use super::{ask, drafts, lists, memories, open, send, trouble, whatif};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -49,6 +49,9 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
             drafts::refused(model, branch, number, &text, &failure);
         }
+        (Pending::WhatIf(branch), Err(failure)) => whatif::failed(model, branch, &failure, out),
+        (Pending::WhatIf(_), Ok(Answer::WhatIf(found))) => whatif::came(model, &found),
+        (Pending::WhatIf(_), Ok(_)) => {}
         (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),

@@ -42,6 +42,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         Some(Layer::Draft(desk)) => desk.step(by),
         Some(Layer::Capsules(shelf)) => shelf.step(by),
+        Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {

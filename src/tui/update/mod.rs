@@ -11,6 +11,7 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod whatif;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};

@@ -82,6 +82,10 @@ fn scroll_detail(model: &mut Model, way: isize) {
             shelf.scroll = shelf.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
         }
+        Some(Layer::WhatIf(strip)) => {
+            strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
+            return;
+        }
         _ => {}
     }
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
@@ -113,6 +117,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             row_text(model, out);
         }
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
+        Some(Layer::WhatIf(_)) => super::whatif::take(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),

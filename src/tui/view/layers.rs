@@ -3,7 +3,7 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, capsules, drafts, help, overlay, paint, picker, tools};
+use super::{Look, capsules, drafts, help, overlay, paint, picker, tools, whatif};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -44,6 +44,7 @@ pub(super) fn draw(
             Layer::Prompt(it) => prompt(&look, it, area, buf),
             Layer::Editor(it) => editor(&look, it, area, buf),
             Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
+            Layer::WhatIf(it) => whatif::draw(&look, it, area, buf),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);

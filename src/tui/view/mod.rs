@@ -31,6 +31,7 @@ mod overlay;
 mod paint;
 mod picker;
 mod tools;
+mod whatif;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
