@@ -107,16 +107,27 @@ pub enum Command {
     /// Calls that were made, with their plans.
     #[command(subcommand)]
     Plans(Plans),
-    /// Render a stored call again and compare it with what was sent.
+    /// Make a stored call again on a scratch branch: byte for byte, with --model for another model, or without an item.
     Replay {
         /// The call: a unique prefix of its id.
         run: String,
-        /// Send nothing (the only way at present).
-        #[arg(long, required = true)]
+        /// Send nothing: render it again and compare it with what was sent.
+        #[arg(long)]
         dry_run: bool,
         /// Print the body that is rendered, byte for byte.
-        #[arg(long)]
+        #[arg(long, requires = "dry_run")]
         request: bool,
+        /// Without this item of the call: an id from `plans show RUN --json`, or a message's.
+        #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
+        without: Option<String>,
+    },
+    /// Ask the same on several branches at once, each with settings of its own; the answers come side by side.
+    Race {
+        /// The message.
+        text: Vec<String>,
+        /// The settings of one branch: mode=off, policy=window, model=NAME, budget=N, or several with commas.
+        #[arg(long, value_name = "SETTING=VALUE", required = true)]
+        arm: Vec<String>,
     },
     /// Look through a branch's messages for what fits a query, as a plan would; nothing is sent.
     Retrieve {

@@ -15,6 +15,7 @@ pub mod output;
 mod pick;
 mod pins;
 mod plan;
+mod race;
 pub mod repair;
 mod retrieve;
 mod sessions;
@@ -167,7 +168,9 @@ impl Run<'_, '_> {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay { run, request, .. }) => plan::replay(self, run, *request),
+            Some(Command::Replay { run, request, dry_run: true, .. }) => plan::replay(self, run, *request),
+            Some(Command::Replay { run, without, .. }) => race::replay(self, run, without.as_deref()),
+            Some(Command::Race { text, arm }) => race::race(self, text, arm),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),

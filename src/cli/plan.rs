@@ -1,4 +1,4 @@
-//! `plan`, `plans`, `replay`, `build` and `context`: what would be sent, and what was.
+//! `plan`, `plans`, `replay --dry-run`, `build` and `context`: what would be sent, and what was.
 //! Not for: solving plans (`context`).
 
 use super::Run;

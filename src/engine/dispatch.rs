@@ -79,6 +79,9 @@ impl Core {
     fn on_branch(&mut self, request: Request) -> Result<Answer, Failure> {
         match request {
             Request::Switch { branch } => self.switch(branch),
+            Request::Replay { run, profile, model, without } => self.replay(&run, (profile, model), without.as_ref()),
+            Request::Race { branch, arms } => self.race(branch, &arms),
+            Request::PutAway { branches } => self.put_away(&branches),
             Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             Request::RenameBranch { branch, name } => self.rename(branch, &name),
             Request::ArchiveBranch { branch, archived } => self.archive(branch, archived),

@@ -39,6 +39,8 @@ mod recover;
 mod reflect;
 mod remembered;
 mod repeats;
+mod replay;
+mod race;
 mod retrieve;
 mod session;
 pub mod setup;

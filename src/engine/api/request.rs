@@ -364,6 +364,30 @@ pub enum Request {
         /// The run, by a unique prefix.
         run: String,
     },
+    /// Makes a stored call again on a scratch branch at its place: byte for byte, for another model, or without one item.
+    /// Answered when the run row is written. The original is not touched.
+    Replay {
+        /// The run, by a unique prefix.
+        run: String,
+        /// Another profile.
+        profile: Option<String>,
+        /// Another model.
+        model: Option<String>,
+        /// Without this item of the call.
+        without: Option<Item>,
+    },
+    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself.
+    Race {
+        /// Whose head.
+        branch: BranchId,
+        /// The settings of each.
+        arms: Vec<Overrides>,
+    },
+    /// Puts several branches away in one step (undoable).
+    PutAway {
+        /// Which.
+        branches: Vec<BranchId>,
+    },
     /// Looks through the messages of a branch for what fits a query, as a plan would, and sends nothing.
     Retrieve {
         /// Which session.

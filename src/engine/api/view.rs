@@ -7,7 +7,7 @@ use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
-use crate::domain::mark::Actor;
+use crate::domain::mark::{Actor, Atom};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
 use crate::domain::meter::{Calibration, Learned, PromptCost};
@@ -63,6 +63,10 @@ pub enum Answer {
         /// The body.
         body: String,
     },
+    /// A stored call that is under way again.
+    Replaying(Box<Replaying>),
+    /// The branches of a race.
+    Race(Vec<Branch>),
     /// Models by profile.
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
     /// What was learned of how models count.
@@ -92,6 +96,26 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// Records.
     Transcript(Box<Transcript>),
+}
+
+/// A stored call that is made again.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Replaying {
+    /// The stored call.
+    pub of: RunCard,
+    /// The new one.
+    pub run: RunId,
+    /// The scratch branch on which its answer comes.
+    pub branch: Box<Branch>,
+    /// The bytes are the same.
+    pub exact: bool,
+    /// What was left out, with its first words, unsanitised.
+    pub without: Option<(Atom, String)>,
+}
+
+impl Replaying {
+    /// What has to be said of any comparison of the two answers.
+    pub const CAUTION: &'static str = "The same request need not give the same answer: a difference may be chance.";
 }
 
 /// What a look through older messages found.
