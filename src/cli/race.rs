@@ -10,7 +10,7 @@ use crate::domain::arm;
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
-use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::run::{CAUTION, RunCard, RunStatus};
 use crate::domain::state;
 use crate::engine::api::{Answer, Draft, Event, Item, Replaying, Request, Ticket};
 use serde_json::{Value, json};
@@ -39,13 +39,14 @@ impl Lap {
                 (self.failure, self.over) = (Some(failure.clone()), true);
             }
             Event::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
-            Event::Run(card) if card.branch == self.branch => match self.cards.iter_mut().find(|c| c.id == card.id) {
-                Some(known) => *known = (**card).clone(),
-                None => {
+            Event::Run(card) if card.branch == self.branch => {
+                if let Some(known) = self.cards.iter_mut().find(|known| known.id == card.id) {
+                    *known = (**card).clone();
+                } else {
                     self.cards.push((**card).clone());
                     self.text.clear();
                 }
-            },
+            }
             Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
                 (self.failure, self.over) = (failure.clone(), true);
             }
@@ -97,7 +98,9 @@ fn follow(run: &mut Run<'_, '_>, laps: &mut [Lap]) -> Result<(), Stop> {
             _ => return Err(Stop::Interrupted),
         }
         if let Some(event) = run.client.next(&mut run.io)? {
-            laps.iter_mut().for_each(|lap| lap.take(&event));
+            for lap in laps.iter_mut() {
+                lap.take(&event);
+            }
         }
     }
     if cancelled { Err(Stop::Interrupted) } else { Ok(()) }
@@ -181,7 +184,9 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
         }
     };
     let mut lap = Lap::new(&made.branch, how(&made));
-    early.iter().for_each(|event| lap.take(event));
+    for event in &early {
+        lap.take(event);
+    }
     let mut laps = [lap];
     follow(run, &mut laps)?;
     let [lap] = &laps;
@@ -199,14 +204,14 @@ pub(super) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             "same_bytes": made.exact,
             "without": made.without.as_ref().map(|(atom, title)| json!({ "id": atom.key(), "title": title })),
             "replay": lap.shape(&branches),
-            "caution": Replaying::CAUTION,
+            "caution": CAUTION,
         });
         run.io.value(&value)?;
     } else {
         let mut text = String::new();
         told(&mut text, "then", Some(&made.of), before.as_deref().unwrap_or("(no answer was kept)"), None);
         told(&mut text, &format!("now, {}", lap.title), lap.cards.last(), &lap.words(), lap.failure.as_ref());
-        let _ = write!(text, "On the scratch branch {}. {}", made.branch.name, Replaying::CAUTION);
+        let _ = write!(text, "On the scratch branch {}. {}", made.branch.name, CAUTION);
         run.io.say(&text);
     }
     verdict(&laps)

@@ -39,7 +39,8 @@ pub(super) fn what_if(
 
 fn told(found: &WhatIf) -> String {
     let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
-    let all: Vec<(&str, &Result<Figures, String>)> = [("as it stands", &found.present)].into_iter().chain(all).collect();
+    let all: Vec<(&str, &Result<Figures, String>)> =
+        [("as it stands", &found.present)].into_iter().chain(all).collect();
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
     let mut text = format!(
         "{} {:>11} {:>9} {:>9} {:>7} {:>5} {:>5}\n",

@@ -109,7 +109,10 @@ mod tests {
         let arm = read("mode=off, model:llama3:8b").unwrap();
         assert_eq!((arm.mode, arm.model.as_deref()), (Some(Mode::Off), Some("llama3:8b")));
         assert_eq!(title(&arm), "mode Off, model llama3:8b");
-        assert_eq!(title(&read("budget=12_000,window=0,layout=classic").unwrap()), "layout classic, budget 12,000, all turns");
+        assert_eq!(
+            title(&read("budget=12_000,window=0,layout=classic").unwrap()),
+            "layout classic, budget 12,000, all turns"
+        );
         for (words, part) in [("", "wants a setting"), ("off", "no setting"), ("tone=kind", "cannot be changed")] {
             assert!(read(words).unwrap_err().to_string().contains(part), "{words}");
         }

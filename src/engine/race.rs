@@ -19,7 +19,11 @@ impl Core {
     /// Makes a branch for each way, at the branch's head. Undone together.
     pub(super) fn race(&mut self, id: BranchId, arms: &[Overrides]) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
-            let what = format!("A race has two to {MOST} ways of making the call, and there {} {}.", is(arms.len()), arms.len());
+            let what = format!(
+                "A race has two to {MOST} ways of making the call, and there {} {}.",
+                is(arms.len()),
+                arms.len()
+            );
             return Err(Failure::user(what).todo("Name each way, as in mode=off."));
         }
         self.must_rest(id)?;

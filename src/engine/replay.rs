@@ -12,9 +12,9 @@ use super::planner::{Solved, Stored};
 use super::queries::unreadable;
 use super::session::Session;
 use super::summaries::all_texts;
+use crate::context::policy::lanes;
 use crate::context::render::{Outline, render};
 use crate::context::{altered, audit};
-use crate::context::policy::lanes;
 use crate::domain::branch::{Branch, Overrides};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
@@ -70,7 +70,8 @@ impl Core {
         self.setup.servers.ready(&rules.profile).map_err(kept)?;
         let other = rules.profile.name != run.profile || rules.model.name != run.model;
         if other {
-            let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
+            let tools =
+                if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
             stored.request = RequestShape {
                 model: rules.model.name.clone(),
                 dialect: rules.profile.dialect.clone(),
@@ -91,7 +92,9 @@ impl Core {
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
             let what = format!("The call needs {needed} tokens, and {} has room for {room}.", rules.model.name);
-            return Err(kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or take another model."));
+            return Err(
+                kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or take another model.")
+            );
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {

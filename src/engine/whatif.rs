@@ -120,7 +120,8 @@ impl Core {
         let profile = &rules.profile;
         let asked = self.session_of(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
         let asked = asked.iter().rev().filter(|run| run.profile == profile.name).map(|run| run.model.clone());
-        let mut told: Vec<String> = self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, m)| m.clone()).collect();
+        let mut told: Vec<String> =
+            self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, m)| m.clone()).collect();
         told.sort_unstable();
         let mut names: Vec<String> = Vec::new();
         for name in asked.chain([profile.model.clone()]).chain(told) {

@@ -6,6 +6,7 @@ use pleach::domain::branch::{Branch, Overrides};
 use pleach::domain::failure::FailureKind;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mark::MarkKind;
+use pleach::domain::plan::Reason;
 use pleach::domain::run::RunStatus;
 use pleach::domain::whatif::WhatIf;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Replaying, Request};
@@ -40,12 +41,12 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
     let branch = talk(&mut client, 12);
     let asked = message("What was the grace?");
     let drawn = client.drawn(branch, &asked).unwrap();
-    let found = what_if(&mut client, branch, &asked, &["budget=2000", "policy=nowhere", "model=other-model"]);
+    let found = what_if(&mut client, branch, &asked, &["budget=900", "policy=nowhere", "model=other-model"]);
     let present = found.present.as_ref().unwrap();
     assert_eq!(present.plan, drawn.0, "the first line is the plan on the screen");
     assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > 0);
     let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
-    for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 2,000", "model other-model"] {
+    for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
         assert!(titles.contains(&wanted), "{titles:?}");
     }
     assert!(!titles.contains(&"mode Light"), "as it stands is no other way");
@@ -104,7 +105,8 @@ fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<It
 
 #[test]
 fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
-    let model = Model::new([text("first"), text("second"), text("third"), text("anew"), text("elsewhere"), text("less")]);
+    let model =
+        Model::new([text("first"), text("second"), text("third"), text("anew"), text("elsewhere"), text("less")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
@@ -135,7 +137,10 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
     let now = branch_of(&mut client, branch);
     assert_eq!((now.head, &now.marks, &now.overrides), (before.head, &before.marks, &before.overrides));
     let calls = client.runs();
-    assert_eq!(calls[..3].iter().map(|run| run.answer).collect::<Vec<_>>(), runs.iter().map(|r| r.answer).collect::<Vec<_>>());
+    assert_eq!(
+        calls[..3].iter().map(|run| run.answer).collect::<Vec<_>>(),
+        runs.iter().map(|r| r.answer).collect::<Vec<_>>()
+    );
     for made in [&made, &other, &less] {
         let card = calls.iter().find(|card| card.id == made.run).unwrap().clone();
         assert_eq!((card.status, card.user, card.branch), (RunStatus::Complete, run.user, made.branch.id));
@@ -164,12 +169,36 @@ fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
         model: model.map(str::to_owned),
         without: without.map(|text| Item::Named { text: text.into(), message: false }),
     };
-    for request in [ask(1, None, None), ask(0, None, Some("zzz")), ask(0, None, Some(&runs[0].user.unwrap().to_string()))] {
+    for request in
+        [ask(1, None, None), ask(0, None, Some("zzz")), ask(0, None, Some(&runs[0].user.unwrap().to_string()))]
+    {
         let failure = client.ask(request).unwrap_err();
         assert_eq!(failure.kind, FailureKind::User, "{failure}");
     }
     assert_eq!(model.bodies().len(), 2);
     assert_eq!(client.open().branches.len(), 1);
+}
+
+#[test]
+fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
+    let model = Model::new([]);
+    let mut client = Bench::new(&model).start();
+    let branch = talk(&mut client, 3);
+    let suggested = |client: &mut Client| {
+        let plan = client.whole_plan(branch, &message("next"));
+        plan.suggested().map(|row| (row.reason.clone(), row.source.turn)).collect::<Vec<_>>()
+    };
+    let plan = client.whole_plan(branch, &message("next"));
+    let atom = plan.included().find(|row| row.source.turn == Some(2)).unwrap().atom;
+    let before = branch_of(&mut client, branch).overrides;
+    client.must(Request::Override { branch, overrides: Overrides { mattered: vec![atom], ..before } });
+    assert_eq!(suggested(&mut client), [(Reason::PinMattered, Some(2))]);
+    client.must(Request::Undo);
+    assert!(suggested(&mut client).is_empty());
+    client.must(Request::Redo);
+    let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
+    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act: pin });
+    assert!(suggested(&mut client).is_empty(), "it is pinned");
 }
 
 fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
@@ -182,7 +211,8 @@ fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
 
 #[test]
 fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
-    let model = Model::new([text("before"), vec![Say::Hold, Say::Text("a".into())], vec![Say::Hold, Say::Text("b".into())]]);
+    let model =
+        Model::new([text("before"), vec![Say::Hold, Say::Text("a".into())], vec![Say::Hold, Say::Text("b".into())]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
@@ -199,7 +229,11 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
         assert_eq!((arm.head, arm.marks.len()), (before.head, before.marks.len()));
         client.send(arm.id, &message("Which way?")).unwrap();
     }
-    assert_eq!(client.seen[from..].iter().filter(|e| matches!(e, Event::TurnClosed { .. })).count(), 0, "both are open");
+    assert_eq!(
+        client.seen[from..].iter().filter(|e| matches!(e, Event::TurnClosed { .. })).count(),
+        0,
+        "both are open"
+    );
     model.release();
     model.release();
     for arm in &arms {
@@ -217,5 +251,8 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
     client.must(Request::Undo);
     assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all of them");
-    assert_eq!(client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok(), true);
+    assert_eq!(
+        client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok(),
+        true
+    );
 }

@@ -113,11 +113,6 @@ pub struct Replaying {
     pub without: Option<(Atom, String)>,
 }
 
-impl Replaying {
-    /// What has to be said of any comparison of the two answers.
-    pub const CAUTION: &'static str = "The same request need not give the same answer: a difference may be chance.";
-}
-
 /// What a look through older messages found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Retrieved {

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, drafts, lists, memories, open, send, trouble, whatif};
+use super::{ask, drafts, lists, memories, open, send, trials, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -27,6 +27,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             asked(model, branch, draft, result);
         }
         (Pending::Bodies(_), result) => bodies(model, result),
+        (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
@@ -49,9 +50,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
             drafts::refused(model, branch, number, &text, &failure);
         }
-        (Pending::WhatIf(branch), Err(failure)) => whatif::failed(model, branch, &failure, out),
-        (Pending::WhatIf(_), Ok(Answer::WhatIf(found))) => whatif::came(model, &found),
-        (Pending::WhatIf(_), Ok(_)) => {}
         (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
@@ -79,8 +77,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
-        (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
-        (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
+        (_, Ok(Answer::Done(text) | Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
         (_, Ok(_)) => {}
     }
 }

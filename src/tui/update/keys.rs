@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, drafts, lists, memories, open, send, whatif};
+use super::{acts, ask, branches, drafts, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -32,7 +32,15 @@ fn takes_text(model: &Model) -> bool {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
         Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::WhatIf(_) | Layer::Help { .. }) => false,
+        Some(
+            Layer::Reader(_)
+            | Layer::Traces(_)
+            | Layer::Draft(_)
+            | Layer::Capsules(_)
+            | Layer::WhatIf(_)
+            | Layer::Arena(_)
+            | Layer::Help { .. },
+        ) => false,
     }
 }
 
@@ -98,6 +106,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Draft(_)
             | Layer::Capsules(_)
             | Layer::WhatIf(_)
+            | Layer::Arena(_)
             | Layer::Help { .. },
         ) => {}
     }
@@ -191,7 +200,6 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::RenameSession => branches::title_prompt(model),
         Action::Sessions => lists::sessions(model, String::new(), out),
         Action::Models => lists::models(model, out),
-        Action::WhatIf => whatif::open(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
         _ => open::action(model, run, out),
@@ -235,6 +243,9 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
 fn pane(model: &mut Model, step: i64) {
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
+    }
+    if let Some(Layer::Arena(arena)) = model.layers.last_mut() {
+        return arena.turn(step);
     }
     if !model.layers.is_empty() {
         return;
@@ -350,6 +361,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Draft(desk)) => desk.step(rows),
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::WhatIf(strip)) => strip.step(rows),
+        Some(Layer::Arena(arena)) => arena.step(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -11,6 +11,7 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod trials;
 mod whatif;
 
 use crate::engine::api::{self, Request, Ticket};

@@ -48,7 +48,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
-        _ => drafts::action(model, run, out),
+        _ => super::trials::action(model, run, out),
     }
 }
 
@@ -118,6 +118,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
         Some(Layer::WhatIf(_)) => super::whatif::take(model, out),
+        Some(Layer::Arena(_)) => super::trials::keep(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
@@ -321,6 +322,9 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             }
         }
         Act::Models => lists::models(model, out),
+        Act::Replay(run) => super::trials::replay(model, run, None, None, out),
+        Act::ReplayModel(run) => super::trials::models(model, run, out),
+        Act::ReplayWithout(run) => super::trials::without(model, run, out),
         Act::DeleteSession(id) => {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);

@@ -10,7 +10,7 @@ use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::whatif::Strip;
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::{Model, Pending, Trial};
 use crate::tui::msg::Cmd;
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub(super) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::WhatIf(strip)) = model.layers.last() else { return };
     let (branch, draft) = (strip.branch, wire(&strip.draft));
-    model.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
-    send(model, Request::WhatIf { branch, draft, arms: Vec::new() }, Pending::WhatIf(branch), out);
+    model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(Trial::WhatIf(_))));
+    send(model, Request::WhatIf { branch, draft, arms: Vec::new() }, Pending::Trial(Trial::WhatIf(branch)), out);
 }
 
 /// It was worked out.

@@ -23,6 +23,7 @@ use ratatui::layout::Rect;
 
 /// Columns of figures that there is room for.
 #[derive(Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
 struct Columns {
     change: bool,
     room: bool,
@@ -40,19 +41,20 @@ pub(super) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer)
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "What if: the next call under other settings"), true, area, buf);
     if area.height >= 2 {
-        let words = [(Action::Open, "takes it for this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
+        let words =
+            [(Action::Open, "takes it for this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let line = capsules::hint_line(look, When::Trials, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
     let Some(present) = strip.line(0).map(|(_, result)| result) else {
-        let words = "Plans under other modes, policies, models and budgets are being worked out. Looking changes nothing.";
+        let words =
+            "Plans under other modes, policies, models and budgets are being worked out. Looking changes nothing.";
         let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
-    let priced = (0..strip.len()).any(|at| {
-        matches!(strip.line(at), Some((_, Ok(Figures { cost: Some(_), .. }))))
-    });
+    let costs = |at| matches!(strip.line(at), Some((_, Ok(Figures { cost: Some(cost), .. }))) if cost.micro > 0);
+    let priced = (0..strip.len()).any(costs);
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
     let label = present.as_ref().map_or("est", |known| known.certainty.label());
@@ -87,7 +89,7 @@ fn header(columns: Columns, label: &str) -> Line {
         (columns.cached, "cached", 8),
     ] {
         if shown {
-            words.push_str(&format!("{title:>width$}"));
+            words = format!("{words}{title:>width$}");
         }
     }
     words.push_str("   in  out ");
@@ -101,7 +103,7 @@ fn one(
     row: Rect,
     buf: &mut Buffer,
 ) {
-    let label = Line::of(Ink::Text, title);
+    let label = Line::of(Ink::Text, " ").with(Ink::Text, title);
     let known = match result {
         Ok(known) => known,
         Err(why) => {
@@ -191,7 +193,10 @@ fn named(item: &Moved, sign: &str, ink: Ink) -> Line {
 fn standing(known: &Figures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
-    format!("As it stands: {items}, {est} of {room} tok {}. Nothing changes until a way is taken.", known.certainty.label())
+    format!(
+        "As it stands: {items}, {est} of {room} tok {}. Nothing changes until a way is taken.",
+        known.certainty.label()
+    )
 }
 
 /// `mode Off: gains nothing, loses 4 items of 2,212 tok est; 2 go in another form.`
