@@ -97,20 +97,37 @@ pub enum Command {
         /// Solve it as `regenerate MESSAGE` would send it (the last one when none is named).
         #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "text")]
         regenerate: Option<String>,
+        /// What it would be under other modes, policies, models and budgets, side by side.
+        #[arg(long, conflicts_with = "request")]
+        what_if: bool,
+        /// One more way for --what-if: mode=off, policy=window, model=NAME, budget=N, or several with commas.
+        #[arg(long, value_name = "SETTING=VALUE", requires = "what_if")]
+        arm: Vec<String>,
     },
     /// Calls that were made, with their plans.
     #[command(subcommand)]
     Plans(Plans),
-    /// Render a stored call again and compare it with what was sent.
+    /// Make a stored call again on a scratch branch: byte for byte, with --model for another model, or without an item.
     Replay {
         /// The call: a unique prefix of its id.
         run: String,
-        /// Send nothing (the only way at present).
-        #[arg(long, required = true)]
+        /// Send nothing: render it again and compare it with what was sent.
+        #[arg(long)]
         dry_run: bool,
         /// Print the body that is rendered, byte for byte.
-        #[arg(long)]
+        #[arg(long, requires = "dry_run")]
         request: bool,
+        /// Without this item of the call: an id from `plans show RUN --json`, or a message's.
+        #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
+        without: Option<String>,
+    },
+    /// Ask the same on several branches at once, each with settings of its own; the answers come side by side.
+    Race {
+        /// The message.
+        text: Vec<String>,
+        /// The settings of one branch: mode=off, policy=window, model=NAME, budget=N, or several with commas.
+        #[arg(long, value_name = "SETTING=VALUE", required = true)]
+        arm: Vec<String>,
     },
     /// Look through a branch's messages for what fits a query, as a plan would; nothing is sent.
     Retrieve {

@@ -15,12 +15,14 @@ pub mod output;
 mod pick;
 mod pins;
 mod plan;
+mod race;
 pub mod repair;
 mod retrieve;
 mod sessions;
 pub mod shape;
 pub mod stop;
 mod system;
+mod whatif;
 
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
@@ -159,11 +161,16 @@ impl Run<'_, '_> {
             Some(Command::Retrieve { query, batch, anyway }) => {
                 retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
-            Some(Command::Plan { text, request, edit, regenerate }) => {
+            Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
+                whatif::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
+            }
+            Some(Command::Plan { text, request, edit, regenerate, .. }) => {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay { run, request, .. }) => plan::replay(self, run, *request),
+            Some(Command::Replay { run, request, dry_run: true, .. }) => plan::replay(self, run, *request),
+            Some(Command::Replay { run, without, .. }) => race::replay(self, run, without.as_deref()),
+            Some(Command::Race { text, arm }) => race::race(self, text, arm),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),

@@ -1,4 +1,4 @@
-//! `plan`, `plans`, `replay`, `build` and `context`: what would be sent, and what was.
+//! `plan`, `plans`, `replay --dry-run`, `build` and `context`: what would be sent, and what was.
 //! Not for: solving plans (`context`).
 
 use super::Run;
@@ -28,13 +28,28 @@ struct Solved {
 }
 
 /// What is asked again, if anything.
-enum Again<'a> {
+pub(super) enum Again<'a> {
+    /// Nothing.
     No,
+    /// A message, in other words.
     Edit(&'a str),
+    /// An answer.
     Regenerate(&'a str),
 }
 
-fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<Solved, Stop> {
+impl<'a> Again<'a> {
+    /// From the flags.
+    pub(super) fn of(edit: Option<&'a str>, regenerate: Option<&'a str>) -> Self {
+        edit.map(Again::Edit).or(regenerate.map(Again::Regenerate)).unwrap_or(Again::No)
+    }
+}
+
+/// Opens the branch, and gives the draft that words and flags make on it.
+pub(super) fn drafted(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    again: &Again<'_>,
+) -> Result<(Arc<SessionView>, Draft), Stop> {
     let text = run.io.text(words)?.unwrap_or_default();
     let view = run.open(true)?;
     let kind = match again {
@@ -42,7 +57,11 @@ fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<S
         Again::Edit(message) => ask::edited(&view, message)?,
         Again::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
     };
-    let draft = Draft { text: text.into(), kind, ..Draft::default() };
+    Ok((view, Draft { text: text.into(), kind, ..Draft::default() }))
+}
+
+fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<Solved, Stop> {
+    let (view, draft) = drafted(run, words, again)?;
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
             Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost })
@@ -59,8 +78,7 @@ pub(super) fn plan(
     edit: Option<&str>,
     regenerate: Option<&str>,
 ) -> Result<(), Stop> {
-    let again = edit.map(Again::Edit).or(regenerate.map(Again::Regenerate)).unwrap_or(Again::No);
-    let solved = solve(run, words, &again)?;
+    let solved = solve(run, words, &Again::of(edit, regenerate))?;
     if request {
         let body = run.client.wire(&solved.view, &mut run.io)?;
         run.io.data(&body);

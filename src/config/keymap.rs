@@ -200,6 +200,8 @@ pub enum When {
     Editor,
     /// On the draft of a summary, and in the list of summaries.
     Drafts,
+    /// Among calls side by side: what if, replays, races.
+    Trials,
 }
 
 impl When {
@@ -217,11 +219,12 @@ impl When {
             Self::Picker => "pickers",
             Self::Editor => "editors",
             Self::Drafts => "summaries",
+            Self::Trials => "what if, replays, races",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -230,6 +233,7 @@ impl When {
         Self::Overlay,
         Self::Tools,
         Self::Drafts,
+        Self::Trials,
         Self::Picker,
         Self::Editor,
     ];
@@ -331,6 +335,10 @@ actions! {
     UseOffline "use-offline" "Use the built-in offline model on this branch.",
     Doctor "doctor" "Look for model servers and report.",
     Save "save" "Save what was edited.",
+    WhatIf "what-if" "See the next call under other modes, policies, models and budgets side by side, and take one.",
+    Replay "replay" "Make the selected call again on a scratch branch: the same bytes, another model, or without an item.",
+    Mattered "mattered" "The item that was left out mattered: suggest it as a pin.",
+    Discard "discard" "Put the selected branch of a replay or race away.",
     Draft "draft" "Open the draft of a summary that waits; without one, have one made of the older turns.",
     Capsules "capsules" "Look at the summaries in use on this branch: read, take back, make anew.",
     AcceptDraft "accept-draft" "Accept the draft: it goes in place of its turns from now on.",

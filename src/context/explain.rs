@@ -5,7 +5,7 @@ use super::admit::{Admitted, Place};
 use super::forms::{Marks, tokens_in};
 use super::{choose, left_out, render};
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{Block, MessageInput, PlanInput, TurnInput};
+use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
 use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
@@ -50,14 +50,14 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     };
     plan.warnings = warnings(input, &plan);
     plan.warnings.extend(admitted.choice.warnings.iter().cloned());
-    plan.id = identity(input, &plan);
+    plan.id = identity(&input.shape, &plan);
     plan
 }
 
 /// H(rows in order: atom, projection, section, reason; policy, layout, dialect, model, parameters, tools).
-fn identity(input: &PlanInput, plan: &ContextPlan) -> Hash {
+pub(super) fn identity(shape: &RequestShape, plan: &ContextPlan) -> Hash {
     let mut fields = Fields::new("plan").text(&plan.policy).number(u64::from(plan.policy_version));
-    fields = fields.json(&plan.layout).json(&input.shape);
+    fields = fields.json(&plan.layout).json(shape);
     for row in &plan.rows {
         let forms: Vec<_> = row.items.iter().map(|item| (item.key, item.form)).collect();
         fields = fields.json(&row.atom).json(&forms).maybe(row.text).json(&row.section()).text(row.reason.name());

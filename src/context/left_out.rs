@@ -262,7 +262,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 /// What was looked up, or could have been.
 fn near_row(admitted: &Admitted<'_>, near: &Near) -> Row {
     let (action, does) = &near.remedy;
-    let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinEarned { .. });
+    let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
     Row {
         atom: near.atom,
         kind: near.kind,

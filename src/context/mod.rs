@@ -4,11 +4,13 @@
 //! * [`plan`] solves: score → admit → explain.
 //! * [`render`] makes the request's bytes, once.
 //! * [`project`] says what of a message is sent in each form.
+//! * [`altered`] changes a solved plan a little: without an item, or for another model.
 //! * [`condense`] makes summaries of older turns and checks what they dropped.
 //! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
 
 pub mod activation;
 mod admit;
+pub mod altered;
 pub mod audit;
 mod blocked;
 mod choose;

@@ -65,6 +65,9 @@ pub struct Overrides {
     /// Pins that were suggested and turned down: they are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,
+    /// Items without which a call that was made again gave another answer, as a person judged: they are suggested as pins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mattered: Vec<Atom>,
     /// Its tasks, oldest first; only the last can be running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskSpan>,

@@ -4,6 +4,7 @@
 //! A person's words for these are in the glossary of the crate's documentation.
 
 pub mod activation;
+pub mod arm;
 pub mod asks;
 pub mod blocked;
 pub mod branch;
@@ -40,3 +41,4 @@ pub mod transition;
 pub mod tree;
 pub mod tuning;
 pub mod usage;
+pub mod whatif;

@@ -68,6 +68,8 @@ pub enum Reason {
     },
     /// Suggested: the model named it to be pinned.
     PinSuggested,
+    /// Suggested: a person saw that an answer was another without it.
+    PinMattered,
     /// Suggested: the program's lease on it was renewed again and again.
     PinEarned {
         /// How often.
@@ -172,6 +174,7 @@ impl Reason {
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
+            Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
             Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
             Self::OutsideWindow => "Older than the window reaches.".into(),
@@ -232,6 +235,7 @@ impl Reason {
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
             Self::PinSuggested => "pin_suggested",
+            Self::PinMattered => "pin_mattered",
             Self::PinEarned { .. } => "pin_earned",
             Self::Budget { .. } => "budget",
             Self::OutsideWindow => "outside_window",

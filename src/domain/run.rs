@@ -10,6 +10,9 @@ use super::provider::{CallEnd, Outcome};
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 
+/// What has to be said of any comparison of a call with the same call made again.
+pub const CAUTION: &str = "The same request need not give the same answer: a difference may be chance.";
+
 /// Where a run stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -29,7 +29,7 @@ impl Core {
     }
 
     /// Refuses while an answer is coming on the branch.
-    fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
+    pub(super) fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
         if self.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
                 .todo("Wait for it, or stop it with Esc."));

@@ -90,6 +90,7 @@ impl Core {
         generation: u64,
         draft: Draft,
     ) -> Result<(), Failure> {
+        self.outdate_trying(branch, &draft);
         let newest = self.newest.entry(branch).or_default();
         *newest = generation.max(*newest);
         let revision = self.revision(branch);

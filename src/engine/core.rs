@@ -13,6 +13,7 @@ use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
 use super::summarise::Made;
 use super::vectors::Vectors;
+use super::whatif::{Tries, Trying};
 use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
@@ -35,6 +36,8 @@ pub(super) enum Inbox {
     Condensed(Box<Made>),
     /// It was worked out whether a summary is due.
     Looked(Box<Looked>),
+    /// Other ways of making a call are solved.
+    Tried(Box<Tries>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -65,6 +68,8 @@ pub(super) struct Core {
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
+    /// Other ways of making the next call that are being solved.
+    pub(super) trying: Option<Trying>,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
@@ -103,6 +108,7 @@ impl Core {
             planner,
             vectors,
             drafts: Drafts::default(),
+            trying: None,
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
@@ -136,6 +142,7 @@ impl Core {
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Looked(looked) => self.looked(*looked),
+                Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),

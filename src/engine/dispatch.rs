@@ -20,6 +20,7 @@ impl Core {
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
+            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -78,6 +79,9 @@ impl Core {
     fn on_branch(&mut self, request: Request) -> Result<Answer, Failure> {
         match request {
             Request::Switch { branch } => self.switch(branch),
+            Request::Replay { run, profile, model, without } => self.replay(&run, (profile, model), without.as_ref()),
+            Request::Race { branch, arms } => self.race(branch, &arms),
+            Request::PutAway { branches } => self.put_away(&branches),
             Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             Request::RenameBranch { branch, name } => self.rename(branch, &name),
             Request::ArchiveBranch { branch, archived } => self.archive(branch, archived),

@@ -4,7 +4,7 @@
 use super::api::Answer;
 use super::core::Core;
 use super::session::Session;
-use crate::domain::branch::{Branch, StateVersion};
+use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
@@ -13,6 +13,14 @@ use crate::domain::op::Change;
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
 use uuid::Uuid;
+
+/// A branch that is about to be made.
+pub(super) struct Sprout {
+    /// Its name.
+    pub(super) name: String,
+    /// What it overrides; what its parent does when none.
+    pub(super) overrides: Option<Overrides>,
+}
 
 impl Core {
     /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
@@ -23,6 +31,30 @@ impl Core {
         name: Option<String>,
         switch: bool,
     ) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            must_be_free(session, name)?;
+        }
+        let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
+        let what = format!("forked {name}");
+        let made = self.sprout(id, at, vec![Sprout { name, overrides: None }], what)?;
+        let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
+        if switch {
+            self.store.write(vec![Write::UseBranch(child)])?;
+            self.session_mut(child)?.current = child;
+        }
+        Ok(Answer::Branch(Box::new(self.branch(child)?)))
+    }
+
+    /// Makes branches at one place, in one step that is undone together.
+    pub(super) fn sprout(
+        &mut self,
+        id: BranchId,
+        at: Option<NodeId>,
+        sprouts: Vec<Sprout>,
+        what: String,
+    ) -> Result<Vec<BranchId>, Failure> {
         let parent = self.branch(id)?;
         let session = self.session_of(id)?;
         let open = at.is_none() && self.live.contains_key(&id);
@@ -35,46 +67,46 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-        if let Some(name) = &name {
-            must_be_free(session, name)?;
+        let (session_id, mut next) = (session.card.id, session.next_state());
+        let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        for sprout in sprouts {
+            let child = Branch {
+                id: BranchId(Uuid::now_v7()),
+                name: sprout.name,
+                head,
+                parent: Some(id),
+                fork: head,
+                archived: false,
+                created_at: self.now(),
+                seq: 0,
+                marks: inherited(&parent),
+                reply: None,
+                overrides: sprout.overrides.unwrap_or_else(|| parent.overrides.clone()),
+                ..parent.clone()
+            };
+            let own = copied_states(session, &parent, &child, next);
+            next += u32::try_from(own.len()).unwrap_or(u32::MAX);
+            writes.push(Write::PutBranch(Box::new(child.clone())));
+            writes.extend(own.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
+            states.extend(own);
+            children.push(child);
         }
-        let name = name.unwrap_or_else(|| fresh_name(session, &parent.name));
-        let child = Branch {
-            id: BranchId(Uuid::now_v7()),
-            name: name.clone(),
-            head,
-            parent: Some(id),
-            fork: head,
-            archived: false,
-            created_at: self.now(),
-            seq: 0,
-            marks: inherited(&parent),
-            reply: None,
-            ..parent.clone()
-        };
-        let states = copied_states(session, &parent, &child);
-        let session_id = session.card.id;
-        let mut writes = vec![Write::PutBranch(Box::new(child.clone()))];
-        writes.extend(states.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
-        if switch {
-            writes.push(Write::UseBranch(child.id));
-        }
-        writes.push(self.operation(session_id, format!("forked {name}"), vec![Change::Forked { branch: child.id }]));
+        let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
+        let changes = ids.iter().map(|child| Change::Forked { branch: *child }).collect();
+        writes.push(self.operation(session_id, what, changes));
         self.store.write(writes)?;
         let outline = self.outlines.get(&id).cloned();
         let session = self.session_mut(id)?;
-        session.branches.push(child.clone());
+        session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        session.branches.extend(children);
         session.add_states(states);
-        session.card.branches += 1;
-        if switch {
-            session.current = child.id;
+        for child in &ids {
+            if let Some(outline) = &outline {
+                self.outlines.insert(*child, outline.clone());
+            }
+            self.show_branch(*child);
         }
-        if let Some(outline) = outline {
-            self.outlines.insert(child.id, outline);
-        }
-        self.show_branch(child.id);
-        Ok(Answer::Branch(Box::new(self.branch(child.id)?)))
+        Ok(ids)
     }
 }
 
@@ -123,9 +155,8 @@ fn inherited(parent: &Branch) -> Vec<Mark> {
 }
 
 /// A fork's own copies of the parent's hand-edited states.
-fn copied_states(session: &Session, parent: &Branch, child: &Branch) -> Vec<StateVersion> {
+fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) -> Vec<StateVersion> {
     let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
-    let next = session.next_state();
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
 }
 
@@ -139,8 +170,9 @@ pub(super) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure>
     Ok(())
 }
 
-fn fresh_name(session: &Session, base: &str) -> String {
+/// The first free name of the form `base-3`, from a number on.
+pub(super) fn fresh_name(session: &Session, base: &str, from: u32) -> String {
     let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
     let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
-    (2..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+    (from..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
 }

@@ -212,12 +212,7 @@ impl<T: Fn(Told) -> bool> Worker<T> {
     }
 
     fn plan(&mut self, job: Job) -> bool {
-        let solving = AssertUnwindSafe(|| solve(&mut self.gatherer, &job.snapshot));
-        let (solution, left) = match catch_unwind(solving) {
-            Ok(Ok((solved, left))) => (Ok(solved), left),
-            Ok(Err(failure)) => (Err(failure), 0),
-            Err(_) => (Err(broken()), 0),
-        };
+        let (solution, left) = try_out(&mut self.gatherer, &job.snapshot);
         if left == 0 {
             return (self.tell)(Told::Done(Done { tag: job.tag, solution }));
         }
@@ -248,6 +243,15 @@ fn broken() -> Failure {
     Failure::new(FailureKind::Internal, "Planning failed inside the program.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
+}
+
+/// The plan or what went wrong, whatever happens, and how many messages are still to be indexed for it.
+pub(super) fn try_out(gatherer: &mut Gatherer, snapshot: &Snapshot) -> (Solution, usize) {
+    match catch_unwind(AssertUnwindSafe(|| solve(gatherer, snapshot))) {
+        Ok(Ok((solved, left))) => (Ok(solved), left),
+        Ok(Err(failure)) => (Err(failure), 0),
+        Err(_) => (Err(broken()), 0),
+    }
 }
 
 /// The plan or why there is none, and how many messages are to be indexed before they can be looked through.

@@ -1,26 +1,18 @@
-//! Requests that only ask: texts of rows, stored plans, replays, models, the doctor.
+//! Requests that only ask: texts of rows, stored plans, models, the doctor.
 //! Not for: anything that changes a session.
 
 use super::api::{Answer, Finding};
 use super::core::{Core, Inbox};
-use super::finder::searchable;
 use super::gather::Bag;
-use super::labels::{card_text, quote_text, state_text};
-use super::planner::Stored;
-use super::session::Session;
-use super::summaries::all_texts;
-use crate::context::policy::lanes;
 use crate::context::project::{self, Standing};
-use crate::context::render::render;
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
-use crate::domain::message::{Content, Role};
+use crate::domain::message::Role;
 use crate::domain::meter::Learned;
 use crate::domain::model::{Backend, ModelInfo, Profile};
-use crate::domain::plan::{ContextPlan, Reason, Row, RowKind};
+use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
 use crate::domain::tokens::{CountTokens, Encoding};
@@ -106,7 +98,7 @@ impl Core {
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
     }
 
-    fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
+    pub(super) fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
         let mut runs = self.store.run_by_prefix(prefix)?;
         match runs.len() {
             0 => {
@@ -115,80 +107,6 @@ impl Core {
             }
             1 => Ok(runs.remove(0)),
             _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
-        }
-    }
-
-    /// Renders a stored call again, from the store alone.
-    pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
-        let run = self.one_run(prefix)?;
-        let found = self.store.plan_by_prefix(&run.plan.to_string())?.pop();
-        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
-        let stored: Stored = serde_json::from_str(&json).map_err(|error| unreadable(&error))?;
-        let session = Session::load(&self.store, run.session)?;
-        let bag = self.restored(&stored, &session, &run)?;
-        let (wire, _) = render(&stored.plan, &stored.request, &bag).map_err(|gone| {
-            Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
-        })?;
-        let body = String::from_utf8_lossy(&wire.bytes).into_owned();
-        Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
-    }
-
-    /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
-    fn restored(&self, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
-        let mut bag = Bag::default();
-        bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
-        bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
-        for state in &session.states {
-            let text = state_text(&state.text);
-            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-        }
-        for (hash, recipe) in &stored.cards {
-            let Some(node) = self.store.nodes(&[recipe.node])?.pop() else { continue };
-            let text = recipe.text(&searchable(&node.head, &node.content));
-            if Hash::of(text.as_bytes()) == *hash {
-                bag.blocks.insert(*hash, text.into());
-            }
-        }
-        for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
-            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-        }
-        for row in stored.plan.included() {
-            for item in &row.items {
-                let new = item.node.is_none() && item.role == Role::User;
-                let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
-                let slot = if new { asked } else { session.tree.by_key(item.key) };
-                if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
-                    let content = self.content(session.tree.head(slot).id)?;
-                    bag.contents.insert(item.key, Arc::new(content));
-                }
-            }
-            if let Some(text) = self.restored_block(row, session, &bag)? {
-                bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-            }
-        }
-        Ok(bag)
-    }
-
-    fn restored_block(&self, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
-        match row.kind {
-            RowKind::Card if !row.items.is_empty() => {
-                let parts: Vec<(Role, Arc<Content>)> = row
-                    .items
-                    .iter()
-                    .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
-                    .collect();
-                Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
-            }
-            RowKind::Quote if row.reason == Reason::Pending => {
-                let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
-                let mut texts = waited.map(|pending| super::pending::text(&pending));
-                Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
-            }
-            RowKind::Quote => {
-                let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
-                Ok(Some(quote_text(head, &self.content(head.id)?)))
-            }
-            _ => Ok(None),
         }
     }
 
@@ -362,7 +280,7 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
     })
 }
 
-fn unreadable(error: &serde_json::Error) -> Failure {
+pub(super) fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
 }
 

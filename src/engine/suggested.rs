@@ -1,4 +1,4 @@
-//! Pins that the model suggested on a branch, or that the program does because it leased them again and again: which of
+//! Pins that the model suggested on a branch, that a person saw to matter, or that the program does because it leased them again and again: which of
 //! them still wait for a person, as rows of the plan.
 //! Not for: reading them from answers (`wishes`) or dismissing them (`memory`).
 //!
@@ -28,8 +28,7 @@ pub(super) struct Suggestion {
     turn: u32,
     bytes: u64,
     session: SessionId,
-    /// How often the program renewed its lease; none where the model named it.
-    renewals: Option<u32>,
+    why: Reason,
 }
 
 /// The user message of a turn whose lease by the program was renewed so often that a pin is suggested.
@@ -60,7 +59,16 @@ pub(super) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
     earned.sort_unstable();
     for (at, renewals) in earned {
         seen.insert(tree.head(path.slots[at]).key);
-        found.push(at_place(session, path, at, Some(renewals)));
+        found.push(at_place(session, path, at, Reason::PinEarned { renewals }));
+    }
+    for key in branch.overrides.mattered.iter().filter_map(first) {
+        let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
+        let nodes = path.turns[path.turn_at(at)].nodes.clone();
+        let keys: Vec<Hash> = nodes.map(|at| tree.head(path.slots[at]).key).collect();
+        let removed = tree.head(path.slots[at]).end == End::Removed;
+        if !removed && !branch.overrides.dismissed.contains(&atom(key)) && !marked(branch, &keys) {
+            found.push(at_place(session, path, at, Reason::PinMattered));
+        }
     }
     let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
     for version in answers.filter(|version| place(version.key).is_some()) {
@@ -74,14 +82,14 @@ pub(super) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
             if removed || branch.overrides.dismissed.contains(&atom(pin.key)) || marked(branch, &keys) {
                 continue;
             }
-            found.push(at_place(session, path, at, None));
+            found.push(at_place(session, path, at, Reason::PinSuggested));
         }
     }
     found.truncate(WAITING);
     found
 }
 
-fn at_place(session: &Session, path: &PathView, at: usize, renewals: Option<u32>) -> Suggestion {
+fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Suggestion {
     let turn = path.turn_at(at);
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     Suggestion {
@@ -89,7 +97,18 @@ fn at_place(session: &Session, path: &PathView, at: usize, renewals: Option<u32>
         turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
         bytes: path.bytes(&session.tree, turn..turn + 1),
         session: session.card.id,
-        renewals,
+        why,
+    }
+}
+
+/// The message that stands for an item whose absence mattered.
+fn first(atom: &Atom) -> Option<Hash> {
+    match *atom {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. } => Some(key),
+        Atom::Section { .. } | Atom::Range { .. } => None,
     }
 }
 
@@ -122,7 +141,7 @@ pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
         kind: RowKind::Message,
         title: suggestion.head.preview.clone(),
         tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
-        reason: suggestion.renewals.map_or(Reason::PinSuggested, |renewals| Reason::PinEarned { renewals }),
+        reason: suggestion.why.clone(),
         remedy: ("pin".into(), "pins it for good".into()),
         source: Source {
             session: Some(suggestion.session),

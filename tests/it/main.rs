@@ -24,4 +24,5 @@ mod scenarios;
 mod screens;
 mod support;
 mod tokenizer;
+mod whatif;
 mod wire;

@@ -6,6 +6,7 @@ mod journeys;
 mod memories;
 mod pictures;
 mod props;
+mod whatif;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;

@@ -10,4 +10,4 @@ mod view;
 
 pub use event::{Door, Event, Events};
 pub use request::{Act, Condense, Draft, DraftKind, Item, MemoryAct, MemoryScope, Named, Request, TaskAct, Ticket};
-pub use view::{Answer, Finding, Planned, Retrieved, SessionView, Settings, Told};
+pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

@@ -294,6 +294,16 @@ pub enum Request {
         /// The draft.
         draft: Draft,
     },
+    /// What the next call would hold under other settings, beside how it stands: modes, policies, the other layout, models,
+    /// budgets, and those that are named. Changes nothing, and is dropped when another draft of the branch is planned.
+    WhatIf {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// More ways (only what is set in each counts).
+        arms: Vec<Overrides>,
+    },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
     Ask {
@@ -353,6 +363,30 @@ pub enum Request {
     ReplayDryRun {
         /// The run, by a unique prefix.
         run: String,
+    },
+    /// Makes a stored call again on a scratch branch at its place: byte for byte, for another model, or without one item.
+    /// Answered when the run row is written. The original is not touched.
+    Replay {
+        /// The run, by a unique prefix.
+        run: String,
+        /// Another profile.
+        profile: Option<String>,
+        /// Another model.
+        model: Option<String>,
+        /// Without this item of the call.
+        without: Option<Item>,
+    },
+    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself.
+    Race {
+        /// Whose head.
+        branch: BranchId,
+        /// The settings of each.
+        arms: Vec<Overrides>,
+    },
+    /// Puts several branches away in one step (undoable).
+    PutAway {
+        /// Which.
+        branches: Vec<BranchId>,
     },
     /// Looks through the messages of a branch for what fits a query, as a plan would, and sends nothing.
     Retrieve {

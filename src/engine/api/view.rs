@@ -7,7 +7,7 @@ use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
-use crate::domain::mark::Actor;
+use crate::domain::mark::{Actor, Atom};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
 use crate::domain::meter::{Calibration, Learned, PromptCost};
@@ -18,6 +18,7 @@ use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
+use crate::domain::whatif::WhatIf;
 use std::sync::Arc;
 
 /// What a request came to.
@@ -35,6 +36,8 @@ pub enum Answer {
     Branch(Box<Branch>),
     /// What was solved.
     Planned(Planned),
+    /// The next call made otherwise.
+    WhatIf(Arc<WhatIf>),
     /// The call is under way.
     Asked {
         /// Its run.
@@ -60,6 +63,10 @@ pub enum Answer {
         /// The body.
         body: String,
     },
+    /// A stored call that is under way again.
+    Replaying(Box<Replaying>),
+    /// The branches of a race.
+    Race(Vec<Branch>),
     /// Models by profile.
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
     /// What was learned of how models count.
@@ -89,6 +96,21 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// Records.
     Transcript(Box<Transcript>),
+}
+
+/// A stored call that is made again.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Replaying {
+    /// The stored call.
+    pub of: RunCard,
+    /// The new one.
+    pub run: RunId,
+    /// The scratch branch on which its answer comes.
+    pub branch: Box<Branch>,
+    /// The bytes are the same.
+    pub exact: bool,
+    /// What was left out, with its first words, unsanitised.
+    pub without: Option<(Atom, String)>,
 }
 
 /// What a look through older messages found.

@@ -1,13 +1,15 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
 //! Not for: the overlay's own rows (`overlay`), lists (`picker`) or drafts (`drafts`).
 
+use super::arena::Arena;
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::whatif::Strip;
 use super::{Action, When};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::fmt;
 use std::sync::Arc;
@@ -81,6 +83,12 @@ pub enum Act {
     Models,
     /// Deletes a session for good.
     DeleteSession(SessionId),
+    /// Makes a stored call again as it was.
+    Replay(RunId),
+    /// Chooses a model to make it again with.
+    ReplayModel(RunId),
+    /// Chooses an item to leave out of it.
+    ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
 }
@@ -185,6 +193,10 @@ pub enum Layer {
     Draft(Box<Desk>),
     /// Summaries in use.
     Capsules(Box<Shelf>),
+    /// The next call under other settings.
+    WhatIf(Box<Strip>),
+    /// Answers side by side.
+    Arena(Box<Arena>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -203,6 +215,7 @@ impl Layer {
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
             Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
+            Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
         }
     }
@@ -217,6 +230,8 @@ impl Layer {
             | Self::Editor(_)
             | Self::Draft(_)
             | Self::Capsules(_)
+            | Self::WhatIf(_)
+            | Self::Arena(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

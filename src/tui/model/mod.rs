@@ -1,6 +1,7 @@
 //! What the workbench knows: plain data and what was worked out from it. One file a part of the screen.
 //! Not for: how it changes (`update`) or looks (`view`).
 
+pub mod arena;
 pub mod bodies;
 pub mod composer;
 pub mod conversation;
@@ -14,9 +15,11 @@ pub mod plan;
 pub mod session;
 pub mod slash;
 pub mod status;
+pub mod whatif;
 
 use crate::config::keymap;
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::branch::Overrides;
+use crate::domain::ids::{BranchId, NodeId, RunId};
 use crate::domain::mark::Atom;
 use std::collections::HashMap;
 
@@ -75,6 +78,8 @@ pub enum Pending {
     },
     /// A plan.
     Replan,
+    /// Calls beside one another.
+    Trial(Trial),
     /// The text of a plan's row, or of a message inside a row.
     RowText(Atom),
     /// The steps of an item.
@@ -116,6 +121,21 @@ pub enum Pending {
     CapsuleAct,
     /// Anything whose answer is a sentence.
     Act,
+}
+
+/// What a request about calls beside one another was for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Trial {
+    /// The next call under other settings.
+    WhatIf(BranchId),
+    /// The items of a stored call.
+    Items(RunId),
+    /// A stored call, made again.
+    Replay,
+    /// The branches of a race, by their settings; then this is asked on each.
+    Race(Vec<Overrides>, String),
+    /// The call of one of them.
+    Lap(BranchId),
 }
 
 /// Facts about this run of the program.

@@ -2,7 +2,8 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
-use crate::domain::ids::{MemoryId, SessionId};
+use crate::domain::ids::{MemoryId, RunId, SessionId};
+use crate::domain::mark::Atom;
 
 /// What the list is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,10 @@ pub enum Kind {
     Sessions,
     /// Models.
     Models,
+    /// Models with which a stored call can be made again.
+    ReplayModels(RunId),
+    /// Items that can be left out of a stored call.
+    ReplayItems,
     /// Memories.
     Memories,
     /// Actions.
@@ -29,6 +34,8 @@ pub enum Choice {
         /// Its name.
         model: String,
     },
+    /// Make a call again without this.
+    Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
     /// Do it.

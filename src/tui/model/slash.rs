@@ -58,6 +58,11 @@ pub const WORDED: &[Worded] = &[
         words: "off|ask|self|policy",
         sentence: "Whether summaries are made by themselves on this branch, and used unasked.",
     },
+    Worded {
+        name: "race",
+        words: "mode:off model:NAME … TEXT",
+        sentence: "Ask this on several new branches at once, each with settings of its own, side by side.",
+    },
     Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];

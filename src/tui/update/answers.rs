@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, drafts, lists, memories, open, send, trouble};
+use super::{ask, drafts, lists, memories, open, send, trials, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -27,6 +27,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             asked(model, branch, draft, result);
         }
         (Pending::Bodies(_), result) => bodies(model, result),
+        (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
@@ -76,8 +77,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
-        (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
-        (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
+        (_, Ok(Answer::Done(text) | Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
         (_, Ok(_)) => {}
     }
 }

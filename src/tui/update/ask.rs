@@ -16,6 +16,11 @@ use crate::tui::model::status::{INDEXING, WAITING, Weight};
 use crate::tui::model::{Action, Model, PATIENCE, Pending};
 use crate::tui::msg::Cmd;
 
+/// The draft of the next call: none while a command is typed.
+pub(super) fn present(model: &mut Model) -> Draft {
+    if model.composer.commanding() { Draft::default() } else { model.composer.draft() }
+}
+
 /// Asks for a new plan when typing has rested.
 pub(super) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.plan.due.is_none_or(|due| due > model.now) {
@@ -23,7 +28,7 @@ pub(super) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     model.plan.due = None;
     let Some(branch) = model.session.as_ref().map(|session| session.current) else { return };
-    let draft = if model.composer.commanding() { Draft::default() } else { model.composer.draft() };
+    let draft = present(model);
     model.plan.generation += 1;
     model.plan.asked = Some((branch, draft.clone()));
     model.pending.retain(|_, what_for| *what_for != Pending::Replan);
@@ -265,6 +270,7 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         }
         ("remember", Some(text)) => super::memories::remember(model, &text, out),
         ("remember", None) => super::memories::open(model, out),
+        ("race", words) => super::trials::race(model, &words.unwrap_or_default(), out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => lists::sessions(model, words.unwrap_or_default(), out),
         ("state", _) => open::state(model),

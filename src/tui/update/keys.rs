@@ -32,7 +32,15 @@ fn takes_text(model: &Model) -> bool {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
         Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::Help { .. }) => false,
+        Some(
+            Layer::Reader(_)
+            | Layer::Traces(_)
+            | Layer::Draft(_)
+            | Layer::Capsules(_)
+            | Layer::WhatIf(_)
+            | Layer::Arena(_)
+            | Layer::Help { .. },
+        ) => false,
     }
 }
 
@@ -97,6 +105,8 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Traces(_)
             | Layer::Draft(_)
             | Layer::Capsules(_)
+            | Layer::WhatIf(_)
+            | Layer::Arena(_)
             | Layer::Help { .. },
         ) => {}
     }
@@ -234,6 +244,9 @@ fn pane(model: &mut Model, step: i64) {
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
     }
+    if let Some(Layer::Arena(arena)) = model.layers.last_mut() {
+        return arena.turn(step);
+    }
     if !model.layers.is_empty() {
         return;
     }
@@ -347,6 +360,8 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Overlay(overlay)) => overlay.step(rows),
         Some(Layer::Draft(desk)) => desk.step(rows),
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
+        Some(Layer::WhatIf(strip)) => strip.step(rows),
+        Some(Layer::Arena(arena)) => arena.step(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

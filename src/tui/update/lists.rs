@@ -42,6 +42,8 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         Some(Layer::Draft(desk)) => desk.step(by),
         Some(Layer::Capsules(shelf)) => shelf.step(by),
+        Some(Layer::WhatIf(strip)) => strip.step(by),
+        Some(Layer::Arena(arena)) => arena.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {
@@ -177,8 +179,16 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, Pending::Open, out);
         }
-        Choice::Model { profile, model: name } => {
+        Choice::Without(run, atom) => {
             model.layers.pop();
+            super::trials::replay(model, run, None, Some(atom), out);
+        }
+        Choice::Model { profile, model: name } => {
+            let again = if let Kind::ReplayModels(run) = picker.kind { Some(run) } else { None };
+            model.layers.pop();
+            if let Some(run) = again {
+                return super::trials::replay(model, run, Some((profile, name)), None, out);
+            }
             let Some(branch) = model.branch() else { return };
             let mut overrides = branch.overrides.clone();
             (overrides.profile, overrides.model) = (Some(profile), Some(name));

@@ -11,6 +11,8 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod trials;
+mod whatif;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};

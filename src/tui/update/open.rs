@@ -48,7 +48,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
-        _ => drafts::action(model, run, out),
+        _ => super::trials::action(model, run, out),
     }
 }
 
@@ -82,6 +82,10 @@ fn scroll_detail(model: &mut Model, way: isize) {
             shelf.scroll = shelf.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
         }
+        Some(Layer::WhatIf(strip)) => {
+            strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
+            return;
+        }
         _ => {}
     }
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
@@ -113,6 +117,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             row_text(model, out);
         }
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
+        Some(Layer::WhatIf(_)) => super::whatif::take(model, out),
+        Some(Layer::Arena(_)) => super::trials::keep(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
@@ -316,6 +322,9 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             }
         }
         Act::Models => lists::models(model, out),
+        Act::Replay(run) => super::trials::replay(model, run, None, None, out),
+        Act::ReplayModel(run) => super::trials::models(model, run, out),
+        Act::ReplayWithout(run) => super::trials::without(model, run, out),
         Act::DeleteSession(id) => {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);

@@ -14,10 +14,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Keys with words, as many as fit on a lower edge.
-pub(super) fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
+pub(super) fn hint_line(look: &Look<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
-        let key = look.key_in(*action, When::Drafts);
+        let key = look.key_in(*action, when);
         if line.width() + text::width(&key) + word.len() + 7 > width {
             continue;
         }
@@ -40,7 +40,7 @@ pub(super) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer)
             (Action::Leave, "leave"),
         ];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hint_line(look, When::Drafts, &words, usize::from(area.width)), edge, buf);
     }
     if shelf.cards.is_empty() {
         let key = look.key(Action::Draft);

@@ -140,7 +140,7 @@ fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
             (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
-    super::capsules::hint_line(look, words, width)
+    super::capsules::hint_line(look, When::Drafts, words, width)
 }
 
 /// What is known while there is no draft yet.

@@ -3,7 +3,7 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, capsules, drafts, help, overlay, paint, picker, tools};
+use super::{Look, arena, capsules, drafts, help, overlay, paint, picker, tools, whatif};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -44,6 +44,11 @@ pub(super) fn draw(
             Layer::Prompt(it) => prompt(&look, it, area, buf),
             Layer::Editor(it) => editor(&look, it, area, buf),
             Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
+            Layer::WhatIf(it) => whatif::draw(&look, it, area, buf),
+            Layer::Arena(it) => {
+                let (lacking, sizes) = arena::draw(&look, it, cache, area, buf);
+                (wanted, seen) = (lacking, Some(sizes));
+            }
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
@@ -56,6 +61,7 @@ pub(super) fn draw(
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
+        (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
         _ => {}
     }

@@ -15,6 +15,7 @@
 //! Below 100 columns the side panels are tabs; below 60×16 there is one pane at a time.
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
+mod arena;
 mod block;
 mod branches;
 pub mod cache;
@@ -31,6 +32,7 @@ mod overlay;
 mod paint;
 mod picker;
 mod tools;
+mod whatif;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;

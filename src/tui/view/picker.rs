@@ -19,6 +19,8 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
         }
         Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
+        Kind::ReplayModels(_) => ("Make the call again with", "type to filter  Enter sends it".to_owned()),
+        Kind::ReplayItems => ("Make the call again without", "type to filter  Enter sends it".to_owned()),
         Kind::Memories => {
             let key = |action| look.key_in(action, When::Picker);
             let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));

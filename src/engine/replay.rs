@@ -1,0 +1,235 @@
+//! Stored calls, made again: rendered from the store, as they were, for another model, or without one item; sent on a
+//! scratch branch of their own, so that nothing of the original is touched.
+//! Not for: new answers to a question as the branch stands now (`asking`).
+
+use super::api::{Answer, Draft, DraftKind, Item, Replaying};
+use super::core::Core;
+use super::finder::searchable;
+use super::forking::{Sprout, fresh_name};
+use super::gather::Bag;
+use super::labels::{card_text, quote_text, state_text};
+use super::planner::{Solved, Stored};
+use super::queries::unreadable;
+use super::session::Session;
+use super::summaries::all_texts;
+use crate::context::policy::lanes;
+use crate::context::render::{Outline, render};
+use crate::context::{altered, audit};
+use crate::domain::branch::{Branch, Overrides};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::NodeId;
+use crate::domain::input::RequestShape;
+use crate::domain::message::{Content, Role};
+use crate::domain::plan::{Reason, Row, RowKind};
+use crate::domain::provider::Wire;
+use crate::domain::run::RunCard;
+use std::sync::Arc;
+
+impl Core {
+    /// Renders a stored call again, from the store alone.
+    pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
+        let run = self.one_run(prefix)?;
+        let stored = self.stored(&run)?;
+        let bag = self.restored(&stored, &Session::load(&self.store, run.session)?, &run)?;
+        let wire = rendered(&stored, &bag)?.0;
+        let body = String::from_utf8_lossy(&wire.bytes).into_owned();
+        Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
+    }
+
+    fn stored(&self, run: &RunCard) -> Result<Stored, Failure> {
+        let found = self.store.plan_by_prefix(&run.plan.to_string())?.pop();
+        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+        serde_json::from_str(&json).map_err(|error| unreadable(&error))
+    }
+
+    /// Makes a stored call again on a scratch branch.
+    pub(super) fn replay(
+        &mut self,
+        prefix: &str,
+        to: (Option<String>, Option<String>),
+        without: Option<&Item>,
+    ) -> Result<Answer, Failure> {
+        let run = self.one_run(prefix)?;
+        if !self.sessions.contains_key(&run.session) {
+            self.sessions.insert(run.session, Session::load(&self.store, run.session)?);
+        }
+        let mut stored = self.stored(&run)?;
+        let after = self.place(&run)?;
+        let (profile, model) = to;
+        let elsewhere = profile.is_some();
+        let parent = self.branch(run.branch)?;
+        let mut overrides = Overrides {
+            profile: profile.or_else(|| Some(run.profile.clone())),
+            model: model.or_else(|| Some(run.model.clone()).filter(|_| !elsewhere)),
+            ..parent.overrides.clone()
+        };
+        let rules = self.rules(&Branch { overrides: overrides.clone(), ..parent })?;
+        overrides.model = Some(rules.model.name.clone());
+        let kept = |failure: Failure| failure.kept("Nothing was sent.");
+        self.setup.servers.ready(&rules.profile).map_err(kept)?;
+        let other = rules.profile.name != run.profile || rules.model.name != run.model;
+        if other {
+            let tools =
+                if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
+            stored.request = RequestShape {
+                model: rules.model.name.clone(),
+                dialect: rules.profile.dialect.clone(),
+                max_output: rules.max_output(),
+                temperature: rules.profile.temperature,
+                tools,
+            };
+            stored.plan = altered::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
+        }
+        let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
+        if let Some(row) = &left {
+            let made = altered::without(&stored.plan, &stored.request, row.atom);
+            stored.plan = made.ok_or_else(|| Failure::user("The question itself cannot be left out."))?;
+        }
+        let session = self.session_of(run.branch)?;
+        let bag = self.restored(&stored, session, &run)?;
+        let solved = self.solved_again(stored, bag, other || left.is_some())?;
+        let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
+        if other && needed > room {
+            let what = format!("The call needs {needed} tokens, and {} has room for {room}.", rules.model.name);
+            return Err(
+                kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or take another model.")
+            );
+        }
+        let exact = !other && left.is_none();
+        if exact && solved.wire.digest != run.request_digest {
+            return Err(kept(Failure::user("The stored call no longer renders to the bytes that were sent."))
+                .todo("A message of it may have been removed since; leave an item out, or ask anew."));
+        }
+        let name = fresh_name(self.session_of(run.branch)?, "replay", 1);
+        let what = format!("made a call again on {name}");
+        let made = self.sprout(run.branch, Some(after), vec![Sprout { name, overrides: Some(overrides) }], what)?;
+        let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
+        let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
+        let sent = self.open_turn(id, &draft, &solved)?;
+        let branch = Box::new(self.branch(id)?);
+        let left = left.map(|row| (row.atom, row.title));
+        Ok(Answer::Replaying(Box::new(Replaying { of: run, run: sent, branch, exact, without: left })))
+    }
+
+    /// The node after which a call's answer stood, or would have.
+    fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
+        let session = self.session_of(run.branch)?;
+        let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
+        let asked = run.user.filter(|_| run.round == 1);
+        above.or(asked).ok_or_else(|| {
+            Failure::user("Nothing of that call became a message, so it has no place in the tree.")
+                .todo("Ask its question again.")
+        })
+    }
+
+    fn solved_again(&self, mut stored: Stored, bag: Bag, changed: bool) -> Result<Solved, Failure> {
+        let (wire, outline) = rendered(&stored, &bag)?;
+        if changed {
+            let counter = self.setup.counter.as_ref();
+            if let Some(tokens) = audit::count_body(&wire.bytes, stored.plan.encoding, counter) {
+                stored.plan = altered::counted(stored.plan, tokens);
+            }
+        }
+        let json = serde_json::to_string(&stored)
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+        Ok(Solved {
+            plan: Arc::new(stored.plan),
+            wire,
+            outline: Arc::new(outline),
+            stored: json.into(),
+            bag: Arc::new(bag),
+            marks: Arc::new([]),
+        })
+    }
+
+    /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
+    fn restored(&self, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
+        let mut bag = Bag::default();
+        bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
+        bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
+        for state in &session.states {
+            let text = state_text(&state.text);
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+        for (hash, recipe) in &stored.cards {
+            let Some(node) = self.store.nodes(&[recipe.node])?.pop() else { continue };
+            let text = recipe.text(&searchable(&node.head, &node.content));
+            if Hash::of(text.as_bytes()) == *hash {
+                bag.blocks.insert(*hash, text.into());
+            }
+        }
+        for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+        for row in stored.plan.included() {
+            for item in &row.items {
+                let new = item.node.is_none() && item.role == Role::User;
+                let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
+                let slot = if new { asked } else { session.tree.by_key(item.key) };
+                if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
+                    let content = self.content(session.tree.head(slot).id)?;
+                    bag.contents.insert(item.key, Arc::new(content));
+                }
+            }
+            if let Some(text) = self.restored_block(row, session, &bag)? {
+                bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+            }
+        }
+        Ok(bag)
+    }
+
+    fn restored_block(&self, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
+        match row.kind {
+            RowKind::Card if !row.items.is_empty() => {
+                let parts: Vec<(Role, Arc<Content>)> = row
+                    .items
+                    .iter()
+                    .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
+                    .collect();
+                Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
+            }
+            RowKind::Quote if row.reason == Reason::Pending => {
+                let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
+                let mut texts = waited.map(|pending| super::pending::text(&pending));
+                Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
+            }
+            RowKind::Quote => {
+                let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
+                Ok(Some(quote_text(head, &self.content(head.id)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn rendered(stored: &Stored, bag: &Bag) -> Result<(Wire, Outline), Failure> {
+    render(&stored.plan, &stored.request, bag).map_err(|gone| {
+        Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
+    })
+}
+
+/// The row of a call that an item names: by its atom, by its beginning of an id as `plan --json` and `message list` show
+/// it, or by an id that it was imported with.
+fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
+    let mut going = rows.iter().filter(|row| row.included());
+    let gone = || Failure::user("That did not go with the call.").todo("`pleach plans show RUN --json` has the ids.");
+    let text = match item {
+        Item::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
+        Item::TurnOf(node) | Item::Message(node) => node.to_string(),
+        Item::Named { text, .. } => text.trim().to_owned(),
+        Item::Note(_) => return Err(gone()),
+    };
+    let starts = |id: String| !text.is_empty() && id.starts_with(&text);
+    let fits = |row: &&Row| {
+        let node = row.source.message.is_some_and(|node| starts(node.to_string()));
+        let inside = row.items.iter().filter_map(|item| item.node).any(|node| starts(node.to_string()));
+        let outside = row.source.external_id.as_deref() == Some(text.as_str());
+        node || inside || outside || starts(row.atom.key().to_string())
+    };
+    match going.filter(fits).collect::<Vec<_>>().as_slice() {
+        [row] => Ok((*row).clone()),
+        [] => Err(gone()),
+        _ => Err(Failure::user(format!("{text:?} names several items of the call.")).todo("Type more of the id.")),
+    }
+}

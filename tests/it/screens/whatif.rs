@@ -1,0 +1,240 @@
+//! Calls beside one another: the next call under other settings, a call made again, a race. Pictures, and what keys ask for.
+
+use super::Stage;
+use super::fixture::{self, MAIN};
+use pleach::domain::branch::{Branch, Overrides};
+use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::{BranchId, RunId};
+use pleach::domain::message::{Node, Role};
+use pleach::domain::meter::PromptCost;
+use pleach::domain::mode::Mode;
+use pleach::domain::plan::RowKind;
+use pleach::domain::run::RunCard;
+use pleach::domain::tokens::Certainty;
+use pleach::domain::whatif::{Figures, Moved, Way, WhatIf};
+use pleach::engine::api::{Answer, Event, Item, Replaying, Request};
+use std::sync::Arc;
+use uuid::Uuid;
+
+const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn moved(turn: u32, title: &str, tokens: u32) -> Moved {
+    Moved { kind: RowKind::Turn, title: title.into(), tokens, turn: Some(turn) }
+}
+
+fn figures(est: u32, micro: u64, same: u32, gained: Vec<Moved>, lost: Vec<Moved>) -> Figures {
+    let sum = |items: &[Moved]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
+    Figures {
+        plan: Hash::of(&est.to_le_bytes()),
+        est,
+        certainty: Certainty::Estimated,
+        room: 8_000,
+        same,
+        cost: Some(PromptCost {
+            micro,
+            uncached_micro: micro * 2,
+            cached: same,
+            answer_most_micro: 4_800,
+            certainty: Certainty::Estimated,
+        }),
+        items: 14,
+        sums: [sum(&gained), sum(&lost)],
+        gained,
+        lost,
+        changed: 1,
+    }
+}
+
+pub(super) fn found(words: &str) -> Arc<WhatIf> {
+    let way = |title: &str, arm: Overrides, result: Result<Figures, String>| Way { title: title.into(), arm, result };
+    let lost = |count: u32| (1..=count).map(|turn| moved(turn, words, 300 + turn)).collect::<Vec<_>>();
+    let blank = Overrides::default;
+    Arc::new(WhatIf {
+        branch: MAIN,
+        present: Ok(figures(5_213, 900, 4_000, Vec::new(), Vec::new())),
+        ways: vec![
+            way(
+                "mode Off",
+                Overrides { mode: Some(Mode::Off), ..blank() },
+                Ok(figures(3_001, 700, 1_200, Vec::new(), lost(7))),
+            ),
+            way(
+                "mode Heavy",
+                Overrides { mode: Some(Mode::Heavy), ..blank() },
+                Ok(figures(7_411, 1_800, 1_200, lost(4), vec![moved(9, "日本語 works too.", 80)])),
+            ),
+            way(
+                "policy window",
+                Overrides { policy: Some("window".into()), ..blank() },
+                Ok(figures(5_213, 900, 4_000, Vec::new(), Vec::new())),
+            ),
+            way(
+                "model gpt-4.1",
+                Overrides { model: Some("gpt-4.1".into()), ..blank() },
+                Ok(figures(5_213, 10_426, 0, Vec::new(), Vec::new())),
+            ),
+            way("budget 2,000", Overrides { budget: Some(2_000), ..blank() }, Err(format!("It does not fit. {words}"))),
+        ],
+    })
+}
+
+fn asked(request: &Request) -> bool {
+    matches!(request, Request::WhatIf { .. })
+}
+
+#[test]
+fn other_ways_are_seen_and_one_is_taken() {
+    let mut stage = fixture::opened();
+    stage.type_text("Why twice?").press("f7");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::WhatIf { branch: MAIN, draft, .. } if &*draft.text == "Why twice?"))
+    );
+    pictures("whatif_loading", &mut stage);
+    stage.reply(asked, Answer::WhatIf(found("Why does login fail after the refresh?")));
+    stage.press("j j");
+    pictures("whatif", &mut stage);
+    stage.press("enter");
+    let overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+    let wanted = Request::Override { branch: MAIN, overrides };
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn looking_at_other_ways_changes_nothing() {
+    let mut stage = fixture::opened();
+    stage.press("f7");
+    let overrides = |stage: &Stage| stage.sent.iter().filter(|(_, r)| matches!(r, Request::Override { .. })).count();
+    stage.press("enter");
+    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 1), "there is nothing to take yet");
+    stage.reply(asked, Answer::WhatIf(found("x"))).press("enter");
+    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 0), "as it stands");
+    stage.press("f7 f7");
+    assert!(stage.model.layers.is_empty(), "the same key closes it");
+    stage.press("f7");
+    let count = |stage: &Stage| stage.sent.iter().filter(|(_, r)| asked(r)).count();
+    let before = count(&stage);
+    let ticket = stage.sent.iter().rev().find(|(_, r)| asked(r)).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Stale, "The branch changed.")) });
+    assert_eq!(count(&stage), before + 1, "it is asked for again");
+}
+
+fn branch(n: u128, name: &str) -> Branch {
+    let nodes = fixture::story();
+    Branch {
+        fork: Some(nodes[4].head.id),
+        ..fixture::branch(BranchId(Uuid::from_u128(n)), name, nodes.get(4), Some(MAIN))
+    }
+}
+
+/// An answer comes on a branch, whole.
+fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
+    let story = fixture::story();
+    let node: Node = fixture::said(n, Some(&story[4]), Role::Assistant, words);
+    let card = RunCard { branch: on.id, ..fixture::run(n, &story[4], &node) };
+    stage.bodies.insert(node.head.id, Arc::new(node.clone()));
+    stage.event(Event::Nodes { session: on.session, heads: vec![node.head.clone()] });
+    stage.event(Event::Branch(Box::new(Branch { head: Some(node.head.id), ..on.clone() })));
+    stage.event(Event::Run(Box::new(card.clone())));
+    stage.event(Event::TurnClosed { branch: on.id, draft: None, failure: None });
+    card
+}
+
+fn opens(stage: &mut Stage, on: &Branch, words: &str) {
+    stage.event(Event::TurnOpened { branch: on.id, text: "".into(), after: on.head });
+    stage.event(Event::Stream {
+        branch: on.id,
+        run: RunId(Uuid::from_u128(77)),
+        text: words.into(),
+        reasoning: String::new(),
+        tokens: 12,
+        certainty: Certainty::Estimated,
+        cost_micro: None,
+    });
+}
+
+#[test]
+fn a_call_made_again_stands_beside_the_stored_one() {
+    let mut stage = fixture::opened();
+    stage.press("shift-tab").press("tab tab");
+    stage.model.focus = pleach::tui::model::Focus::Conversation;
+    stage.press("g Z");
+    pictures("replay_question", &mut stage);
+    stage.type_text("w");
+    let plan = Arc::new(fixture::plan(&fixture::story()));
+    let runs = Vec::new();
+    stage.reply(|r| matches!(r, Request::StoredPlan { .. }), Answer::StoredPlan { plan: plan.clone(), runs });
+    assert!(stage.screen(120, 35).contains("Make the call again without"));
+    let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;
+    stage.press("down down down enter");
+    let run = fixture::run_id(1).to_string();
+    let wanted = Request::Replay { run, profile: None, model: None, without: Some(Item::Atom(atom)) };
+    assert_eq!(*stage.last(), wanted);
+    let (scratch, story) = (branch(50, "replay-1"), fixture::story());
+    let made = Replaying {
+        of: fixture::run(1, &story[0], &story[3]),
+        run: fixture::run_id(2),
+        branch: Box::new(scratch.clone()),
+        exact: false,
+        without: Some((atom, "Why does login fail after the refresh?".into())),
+    };
+    stage.reply(|r| matches!(r, Request::Replay { .. }), Answer::Replaying(Box::new(made)));
+    opens(&mut stage, &scratch, "I cannot tell without");
+    pictures("replay_coming", &mut stage);
+    answered(&mut stage, &scratch, 40, "I cannot tell *without* what was said of the refresh.");
+    pictures("replay", &mut stage);
+    stage.press("m");
+    let overrides = Overrides { mattered: vec![atom], ..Overrides::default() };
+    let wanted = Request::Override { branch: MAIN, overrides };
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "it goes to the branch of the stored call");
+    stage.press("x");
+    assert_eq!(*stage.last(), Request::PutAway { branches: vec![scratch.id] });
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn a_race_is_run_and_one_is_kept() {
+    let mut stage = fixture::opened();
+    for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
+        stage.type_text(line).press("enter");
+        assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { .. })), "{line}");
+    }
+    stage.type_text("/race mode:off model:gpt-4.1,policy:window Why does it fail?").press("enter");
+    let arms = vec![
+        Overrides { mode: Some(Mode::Off), ..Overrides::default() },
+        Overrides { model: Some("gpt-4.1".into()), policy: Some("window".into()), ..Overrides::default() },
+    ];
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Race { branch: MAIN, arms: arms.clone() }));
+    let made = [branch(60, "race-1"), branch(61, "race-2")];
+    stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(made.to_vec()));
+    let of = |request: &Request| match request {
+        Request::Ask { branch, draft, .. } if &*draft.text == "Why does it fail?" => Some(*branch),
+        _ => None,
+    };
+    let asks: Vec<BranchId> = stage.sent.iter().filter_map(|(_, request)| of(request)).collect();
+    assert_eq!(asks, [made[0].id, made[1].id]);
+    for on in &made {
+        opens(&mut stage, on, "Because of");
+    }
+    stage.press("enter");
+    assert_eq!(stage.model.layers.len(), 1, "answers are still coming");
+    answered(&mut stage, &made[0], 41, "Because of the *rotation*:\n\n- it comes first\n- the save comes second");
+    answered(&mut stage, &made[1], 42, "It does not fail here. 日本語");
+    pictures("race", &mut stage);
+    stage.press("tab enter");
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::PutAway { branches: vec![made[0].id] }));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Switch { branch: made[1].id }));
+}

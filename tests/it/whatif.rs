@@ -1,0 +1,258 @@
+//! Calls made otherwise: the next call under other settings, stored calls made again, races. Through the whole engine.
+
+use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
+use pleach::domain::arm;
+use pleach::domain::branch::{Branch, Overrides};
+use pleach::domain::failure::FailureKind;
+use pleach::domain::ids::BranchId;
+use pleach::domain::mark::MarkKind;
+use pleach::domain::plan::Reason;
+use pleach::domain::run::RunStatus;
+use pleach::domain::whatif::WhatIf;
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Replaying, Request};
+use std::sync::Arc;
+
+const LONG: &str = "The grace of a refresh token is 1500 ms, because two tabs race for it. ";
+
+fn talk(client: &mut Client, turns: usize) -> BranchId {
+    let branch = client.session();
+    for n in 0..turns {
+        client.say(branch, &format!("Question {n}: {}", LONG.repeat(6)));
+    }
+    branch
+}
+
+fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, arms: &[&str]) -> Arc<WhatIf> {
+    let arms = arms.iter().map(|words| arm::read(words).unwrap()).collect();
+    match client.must(Request::WhatIf { branch, draft: draft.clone(), arms }) {
+        Answer::WhatIf(found) => found,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn branch_of(client: &mut Client, id: BranchId) -> Branch {
+    client.open().branches.iter().find(|branch| branch.id == id).unwrap().clone()
+}
+
+#[test]
+fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
+    let model = Model::new([]);
+    let mut client = Bench::new(&model).start();
+    let branch = talk(&mut client, 12);
+    let asked = message("What was the grace?");
+    let drawn = client.drawn(branch, &asked).unwrap();
+    let found = what_if(&mut client, branch, &asked, &["budget=900", "policy=nowhere", "model=other-model"]);
+    let present = found.present.as_ref().unwrap();
+    assert_eq!(present.plan, drawn.0, "the first line is the plan on the screen");
+    assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > 0);
+    let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
+    for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
+        assert!(titles.contains(&wanted), "{titles:?}");
+    }
+    assert!(!titles.contains(&"mode Light"), "as it stands is no other way");
+    assert!(model.bodies().len() == 12, "nothing was sent");
+    let mut differ = 0;
+    for way in &found.ways {
+        let Ok(figures) = &way.result else {
+            assert_eq!(way.title, "policy nowhere");
+            continue;
+        };
+        let before = branch_of(&mut client, branch).overrides;
+        client.must(Request::Override { branch, overrides: arm::over(&before, &way.arm) });
+        let Ok(Planned::Plan { plan, .. }) = client.plan(branch, &asked) else { panic!("{}", way.title) };
+        assert_eq!((plan.id, plan.est_total), (figures.plan, figures.est), "{}", way.title);
+        let kept = present.items - figures.sums[1].0 + figures.sums[0].0;
+        assert_eq!(figures.items, kept, "{}: gained and lost account for every item", way.title);
+        differ += u32::from(figures.sums[1].0 > 0);
+        if way.title.starts_with("model") {
+            assert_eq!(figures.same, 0, "another model has nothing cached");
+        }
+        client.must(Request::Undo);
+        assert_eq!(branch_of(&mut client, branch).overrides, before);
+    }
+    assert!(differ > 0, "a small budget loses something");
+    assert_eq!(client.drawn(branch, &asked), Some(drawn), "looking changed nothing");
+}
+
+#[test]
+fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
+    let model = Model::new([]);
+    let mut client = Bench::new(&model).start();
+    let branch = talk(&mut client, 3);
+    let ask = |words: &str| Request::WhatIf { branch, draft: message(words), arms: Vec::new() };
+    let first = client.post(ask("one"));
+    let second = client.post(ask("two"));
+    let same = client.post(Request::Replan { branch, generation: 100, draft: message("two") });
+    assert!(matches!(client.answer(first), Ok(Answer::Done(_))), "a newer wish took its place");
+    assert!(matches!(client.answer(same), Ok(Answer::Planned(_))));
+    assert!(matches!(client.answer(second), Ok(Answer::WhatIf(_))));
+    let third = client.post(ask("two"));
+    let other = client.post(Request::Replan { branch, generation: 101, draft: message("two and more") });
+    assert!(matches!(client.answer(third), Ok(Answer::Done(_))));
+    assert!(matches!(client.answer(other), Ok(Answer::Planned(_))));
+}
+
+fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<Item>) -> Replaying {
+    let request = Request::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without };
+    let from = client.seen.len();
+    let made = match client.must(request) {
+        Answer::Replaying(made) => *made,
+        other => panic!("{other:?}"),
+    };
+    assert!(client.closed(from, made.branch.id).failure.is_none());
+    made
+}
+
+#[test]
+fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
+    let model =
+        Model::new([text("first"), text("second"), text("third"), text("anew"), text("elsewhere"), text("less")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    for words in ["What is the port?", "And the host?", "Then the grace?"] {
+        client.say(branch, words);
+    }
+    let before = branch_of(&mut client, branch);
+    let runs = client.runs();
+    let run = runs[1].clone();
+    let made = again(&mut client, &run.id.to_string(), None, None);
+    assert!(made.exact && made.branch.name == "replay-1");
+    let bodies = model.bodies();
+    assert_eq!(bodies[3], bodies[1], "byte for byte");
+    let other = again(&mut client, &run.id.to_string(), Some("big-model"), None);
+    let sent: serde_json::Value = serde_json::from_slice(&model.bodies()[4]).unwrap();
+    let mut old: serde_json::Value = serde_json::from_slice(&bodies[1]).unwrap();
+    old["model"] = "big-model".into();
+    assert!(!other.exact && sent == old, "only the model is another");
+    let plan = match client.must(Request::StoredPlan { id: run.id.to_string() }) {
+        Answer::StoredPlan { plan, .. } => plan,
+        other => panic!("{other:?}"),
+    };
+    let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().clone();
+    let less = again(&mut client, &run.id.to_string(), None, Some(Item::Atom(turn.atom)));
+    assert_eq!(less.without.as_ref().map(|(atom, _)| *atom), Some(turn.atom));
+    let body = String::from_utf8(model.bodies()[5].clone()).unwrap();
+    assert!(!body.contains("What is the port?") && body.contains("And the host?"), "{body}");
+    let now = branch_of(&mut client, branch);
+    assert_eq!((now.head, &now.marks, &now.overrides), (before.head, &before.marks, &before.overrides));
+    let calls = client.runs();
+    assert_eq!(
+        calls[..3].iter().map(|run| run.answer).collect::<Vec<_>>(),
+        runs.iter().map(|r| r.answer).collect::<Vec<_>>()
+    );
+    for made in [&made, &other, &less] {
+        let card = calls.iter().find(|card| card.id == made.run).unwrap().clone();
+        assert_eq!((card.status, card.user, card.branch), (RunStatus::Complete, run.user, made.branch.id));
+        assert_eq!(client.replay(&card).unwrap(), card.request_digest, "it can be made again itself");
+        let tokens = pleach::context::audit::count_body(
+            &model.bodies()[calls.iter().position(|c| c.id == card.id).unwrap()],
+            plan.encoding,
+            &crate::support::bench::Quarter,
+        );
+        assert_eq!(tokens, Some(card.est_total), "the estimate is what the body counts");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
+    let model = Model::new([text("one"), vec![Say::Fail(pleach::domain::provider::ProviderErrorKind::Auth)]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "A question");
+    client.say(branch, "Never answered");
+    let runs = client.runs();
+    let ask = |run: usize, model: Option<&str>, without: Option<&str>| Request::Replay {
+        run: runs[run].id.to_string(),
+        profile: None,
+        model: model.map(str::to_owned),
+        without: without.map(|text| Item::Named { text: text.into(), message: false }),
+    };
+    for request in
+        [ask(1, None, None), ask(0, None, Some("zzz")), ask(0, None, Some(&runs[0].user.unwrap().to_string()))]
+    {
+        let failure = client.ask(request).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::User, "{failure}");
+    }
+    assert_eq!(model.bodies().len(), 2);
+    assert_eq!(client.open().branches.len(), 1);
+}
+
+#[test]
+fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
+    let model = Model::new([]);
+    let mut client = Bench::new(&model).start();
+    let branch = talk(&mut client, 3);
+    let suggested = |client: &mut Client| {
+        let plan = client.whole_plan(branch, &message("next"));
+        plan.suggested().map(|row| (row.reason.clone(), row.source.turn)).collect::<Vec<_>>()
+    };
+    let plan = client.whole_plan(branch, &message("next"));
+    let atom = plan.included().find(|row| row.source.turn == Some(2)).unwrap().atom;
+    let before = branch_of(&mut client, branch).overrides;
+    client.must(Request::Override { branch, overrides: Overrides { mattered: vec![atom], ..before } });
+    assert_eq!(suggested(&mut client), [(Reason::PinMattered, Some(2))]);
+    client.must(Request::Undo);
+    assert!(suggested(&mut client).is_empty());
+    client.must(Request::Redo);
+    let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
+    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act: pin });
+    assert!(suggested(&mut client).is_empty(), "it is pinned");
+}
+
+fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
+    let arms: Vec<Overrides> = arms.iter().map(|words| arm::read(words).unwrap()).collect();
+    match client.must(Request::Race { branch, arms }) {
+        Answer::Race(branches) => branches,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
+    let model =
+        Model::new([text("before"), vec![Say::Hold, Say::Text("a".into())], vec![Say::Hold, Say::Text("b".into())]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "Hello");
+    let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
+    client.must(Request::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin });
+    let before = branch_of(&mut client, branch);
+    let refused = client.ask(Request::Race { branch, arms: vec![Overrides::default()] }).unwrap_err();
+    assert!(refused.what.contains("two to 8"), "{refused}");
+    let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
+    assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
+    let from = client.seen.len();
+    for arm in &arms {
+        assert_eq!((arm.head, arm.marks.len()), (before.head, before.marks.len()));
+        client.send(arm.id, &message("Which way?")).unwrap();
+    }
+    assert_eq!(
+        client.seen[from..].iter().filter(|e| matches!(e, Event::TurnClosed { .. })).count(),
+        0,
+        "both are open"
+    );
+    model.release();
+    model.release();
+    for arm in &arms {
+        assert!(client.closed(from, arm.id).failure.is_none());
+    }
+    let runs = client.runs();
+    let of = |arm: &Branch| runs.iter().find(|run| run.branch == arm.id).unwrap();
+    assert_eq!((of(&arms[0]).mode, of(&arms[1]).policy.as_str()), (pleach::domain::mode::Mode::Off, "window"));
+    assert_eq!(of(&arms[1]).model, "other-model");
+    assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
+    client.must(Request::PutAway { branches: vec![arms[1].id] });
+    assert!(branch_of(&mut client, arms[1].id).archived && !branch_of(&mut client, arms[0].id).archived);
+    client.must(Request::Undo);
+    assert!(!branch_of(&mut client, arms[1].id).archived);
+    let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
+    client.must(Request::Undo);
+    assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all of them");
+    assert_eq!(
+        client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok(),
+        true
+    );
+}
