@@ -58,6 +58,21 @@ pub enum Plans {
         /// A unique prefix of a plan's or a run's id.
         id: String,
     },
+    /// What differs between two calls, and by whose act: rows that entered, left, moved, were shortened.
+    Diff {
+        /// A unique prefix of a plan's or a run's id.
+        a: String,
+        /// The other; when left out, A is compared with the call before it on its branch.
+        b: Option<String>,
+    },
+    /// An item over the calls of the branch: in which it went, how, why, and who changed it when.
+    Why {
+        /// Which turn.
+        item: String,
+        /// Just the message, not its whole turn.
+        #[arg(long)]
+        message: bool,
+    },
 }
 
 /// `context`.

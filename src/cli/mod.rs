@@ -6,6 +6,7 @@ mod ask;
 mod client;
 mod commands;
 mod condense;
+mod diffs;
 mod editor;
 mod files;
 mod interrupt;

@@ -10,6 +10,7 @@
 pub mod activation;
 mod admit;
 pub mod audit;
+pub mod blame;
 mod blocked;
 mod choose;
 pub mod condense;

@@ -10,6 +10,7 @@ pub mod branch;
 pub mod capsule;
 pub mod condense;
 pub mod damage;
+pub mod diff;
 pub mod embed;
 pub mod evidence;
 pub mod facts;

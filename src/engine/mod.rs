@@ -14,6 +14,7 @@ mod commit;
 mod compaction;
 mod condense;
 mod core;
+mod differ;
 mod dispatch;
 mod drafted;
 mod embedder;

@@ -106,7 +106,7 @@ impl Core {
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
     }
 
-    fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
+    pub(super) fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
         let mut runs = self.store.run_by_prefix(prefix)?;
         match runs.len() {
             0 => {
@@ -362,7 +362,7 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
     })
 }
 
-fn unreadable(error: &serde_json::Error) -> Failure {
+pub(super) fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
 }
 

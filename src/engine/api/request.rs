@@ -179,6 +179,17 @@ pub enum TaskAct {
     Done(Option<String>),
 }
 
+/// How to name a call whose plan is to be compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// By a unique prefix of a run's or a plan's id.
+    Named(String),
+    /// The last call of a branch, or of those that it was forked from.
+    Last(BranchId),
+    /// The one that would be sent next on a branch: the last plan drawn for it.
+    Next(BranchId),
+}
+
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
@@ -348,6 +359,22 @@ pub enum Request {
     StoredPlan {
         /// The prefix.
         id: String,
+    },
+    /// What differs between two calls, and by whose act. The earlier one is told first, whatever the order.
+    DiffPlans {
+        /// One; when none, the call before the other on its branch.
+        before: Option<Which>,
+        /// The other.
+        after: Which,
+    },
+    /// An item over the calls of a branch: in which it went, how, why, and who changed it when.
+    Why {
+        /// Of which branch.
+        branch: BranchId,
+        /// Which item.
+        item: Item,
+        /// Only so many of the newest calls; all when none.
+        most: Option<u32>,
     },
     /// Renders a stored call again from the store and compares its digest; sends nothing.
     ReplayDryRun {

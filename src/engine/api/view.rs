@@ -3,6 +3,7 @@
 
 use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
@@ -51,6 +52,10 @@ pub enum Answer {
         /// Its calls.
         runs: Vec<RunCard>,
     },
+    /// What differs between two calls.
+    Diff(Box<PlanDiff>),
+    /// An item over the calls of a branch.
+    History(Box<ItemHistory>),
     /// A stored call, rendered again.
     Replayed {
         /// The call.
