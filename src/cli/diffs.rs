@@ -6,7 +6,6 @@ use super::client::unexpected;
 use super::output::{column, money, number, time};
 use super::stop::Stop;
 use crate::domain::diff::{Call, Cause, Delta, ItemHistory, Kind, PlanDiff};
-use crate::domain::plan::RowKind;
 use crate::engine::api::{Answer, Item, Request, Which};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -90,10 +89,8 @@ fn described(diff: &PlanDiff) -> String {
 }
 
 fn row(text: &mut String, delta: &Delta) {
-    let turn = delta.turn.map_or_else(String::new, |turn| format!("turn {turn}"));
-    let name = if delta.row == RowKind::Turn { String::new() } else { delta.row.name().to_owned() };
     let title = column(&delta.title, 40);
-    let _ = writeln!(text, "  {} {} {title} {}", column(&turn, 9), column(&name, 8), delta.words("→"));
+    let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.words("→"));
     for cause in &delta.causes {
         let _ = writeln!(text, "      {}", because(cause));
     }

@@ -200,6 +200,8 @@ pub enum When {
     Editor,
     /// On the draft of a summary, and in the list of summaries.
     Drafts,
+    /// In the list of calls, and in what differs between two of them.
+    Calls,
 }
 
 impl When {
@@ -217,11 +219,12 @@ impl When {
             Self::Picker => "pickers",
             Self::Editor => "editors",
             Self::Drafts => "summaries",
+            Self::Calls => "calls",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -230,6 +233,7 @@ impl When {
         Self::Overlay,
         Self::Tools,
         Self::Drafts,
+        Self::Calls,
         Self::Picker,
         Self::Editor,
     ];
@@ -339,6 +343,10 @@ actions! {
     KeepItem "keep-item" "Keep the selected words in the summary word for word, or no longer.",
     KeepAll "keep-all" "Keep word for word what matters most and fits.",
     Redraft "redraft" "Have it written anew: a draft by the other writer (model or sentences), a summary by its own.",
+    Calls "calls" "Look at the calls that were made, and compare two of them.",
+    ChooseCall "choose-call" "Take this call to be compared with another, or no longer.",
+    PlanDiff "plan-diff" "Compare the next call with the last one of this branch: what changed, and by whose act.",
+    ItemHistory "item-history" "Tell in which calls it went, how and why, and who changed it when.",
     TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
 }
 

@@ -211,6 +211,16 @@ impl Delta {
         self.kinds.first().copied().unwrap_or(Kind::Reason)
     }
 
+    /// What it is called in lists: its turn, or the kind of its row.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.turn, self.row) {
+            (Some(turn), RowKind::Turn) => format!("turn {turn}"),
+            (Some(turn), kind) => format!("{} {turn}", kind.name()),
+            (None, kind) => kind.name().to_owned(),
+        }
+    }
+
     /// What it adds to the request, in tokens (est); negative where it takes away.
     #[must_use]
     pub fn tokens(&self) -> i64 {

@@ -1,6 +1,8 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
-//! Not for: the overlay's own rows (`overlay`), lists (`picker`) or drafts (`drafts`).
+//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`) or
+//! calls (`calls`).
 
+use super::calls::{Calls, DiffView, Tale};
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
@@ -185,6 +187,12 @@ pub enum Layer {
     Draft(Box<Desk>),
     /// Summaries in use.
     Capsules(Box<Shelf>),
+    /// Calls that were made.
+    Calls(Box<Calls>),
+    /// What differs between two calls.
+    Diff(Box<DiffView>),
+    /// An item over the calls of the branch.
+    History(Box<Tale>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -204,6 +212,7 @@ impl Layer {
             Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
+            Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
         }
     }
 
@@ -217,6 +226,9 @@ impl Layer {
             | Self::Editor(_)
             | Self::Draft(_)
             | Self::Capsules(_)
+            | Self::Calls(_)
+            | Self::Diff(_)
+            | Self::History(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

@@ -2,6 +2,7 @@
 //! Not for: how it changes (`update`) or looks (`view`).
 
 pub mod bodies;
+pub mod calls;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
@@ -112,6 +113,14 @@ pub enum Pending {
     },
     /// The list of capsules.
     Capsules,
+    /// The list of calls.
+    Calls,
+    /// What differs between two calls.
+    Diff,
+    /// An item over all calls, to be read.
+    History,
+    /// An item over the newest calls, for the detail pane.
+    Lately(Atom),
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
     /// Anything whose answer is a sentence.

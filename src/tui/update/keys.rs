@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, drafts, lists, memories, open, send};
+use super::{acts, ask, branches, calls, drafts, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -32,7 +32,16 @@ fn takes_text(model: &Model) -> bool {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
         Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(Layer::Reader(_) | Layer::Traces(_) | Layer::Draft(_) | Layer::Capsules(_) | Layer::Help { .. }) => false,
+        Some(
+            Layer::Reader(_)
+            | Layer::Traces(_)
+            | Layer::Draft(_)
+            | Layer::Capsules(_)
+            | Layer::Calls(_)
+            | Layer::Diff(_)
+            | Layer::History(_)
+            | Layer::Help { .. },
+        ) => false,
     }
 }
 
@@ -97,6 +106,9 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Traces(_)
             | Layer::Draft(_)
             | Layer::Capsules(_)
+            | Layer::Calls(_)
+            | Layer::Diff(_)
+            | Layer::History(_)
             | Layer::Help { .. },
         ) => {}
     }
@@ -192,6 +204,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
+        Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
 }
@@ -347,6 +360,9 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Overlay(overlay)) => overlay.step(rows),
         Some(Layer::Draft(desk)) => desk.step(rows),
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
+        Some(Layer::Calls(calls)) => calls.step(rows),
+        Some(Layer::Diff(view)) => view.step(rows),
+        Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -5,6 +5,7 @@ mod acts;
 mod answers;
 mod ask;
 mod branches;
+mod calls;
 mod drafts;
 mod engine;
 mod keys;

@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, drafts, lists, send};
+use super::{acts, ask, branches, calls, drafts, lists, send};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -82,6 +82,10 @@ fn scroll_detail(model: &mut Model, way: isize) {
             shelf.scroll = shelf.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
         }
+        Some(Layer::Diff(view)) => {
+            view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
+            return;
+        }
         _ => {}
     }
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
@@ -99,6 +103,8 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
         send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
         send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
+        let item = Item::Atom(atom);
+        send(model, Request::Why { branch, item, most: Some(calls::FEW) }, Pending::Lately(atom), out);
     }
 }
 
@@ -113,6 +119,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             row_text(model, out);
         }
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
+        Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),

@@ -18,10 +18,12 @@
 mod block;
 mod branches;
 pub mod cache;
+mod calls;
 mod capsules;
 mod composer;
 mod context;
 mod conversation;
+mod diff;
 mod drafts;
 mod empty;
 mod help;

@@ -88,6 +88,8 @@ fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
         (Action::BudgetDown, "less"),
         (Action::BudgetUp, "more"),
         (Action::RawRequest, "exact request"),
+        (Action::PlanDiff, "what changed"),
+        (Action::ItemHistory, "its history"),
         (Action::Undo, "undo"),
         (Action::Filter, "filter"),
     ];
@@ -326,6 +328,8 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
     for step in steps.into_iter().flatten().rev().take(STEPS) {
         rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
     }
+    let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
+    rows.extend(lately.map(|history| super::diff::lately(look, history, room)).unwrap_or_default());
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
