@@ -150,6 +150,36 @@ pub enum BranchCommand {
         #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
         names: Vec<String>,
     },
+    /// Two branches side by side from where they part: what each says, used and cost, and their last calls.
+    Compare {
+        /// One.
+        a: String,
+        /// The other; the last used when left out.
+        b: Option<String>,
+    },
+    /// Bring turns or pinned texts onto another branch, with where they came from.
+    Pick {
+        /// Which turns of this branch (-b names another).
+        #[arg(required = true, value_name = "ITEM")]
+        items: Vec<String>,
+        /// Onto which branch.
+        #[arg(long, value_name = "BRANCH")]
+        onto: String,
+        /// Just the messages, not their whole turns.
+        #[arg(long)]
+        message: bool,
+        /// As one text.
+        #[arg(long)]
+        together: bool,
+    },
+    /// Bring what a branch came to back as a card, with links to its sources; it is stale once the branch grows.
+    Return {
+        /// Which branch; the last used when left out.
+        branch: Option<String>,
+        /// Onto which; the one that it was forked from when left out.
+        #[arg(long, value_name = "BRANCH")]
+        onto: Option<String>,
+    },
     /// Put a branch away; nothing of it is lost.
     Archive {
         /// Which; the last used when left out.

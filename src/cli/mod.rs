@@ -3,6 +3,7 @@
 
 pub mod args;
 mod ask;
+mod branches;
 mod client;
 mod commands;
 mod condense;

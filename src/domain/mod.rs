@@ -8,6 +8,7 @@ pub mod asks;
 pub mod blocked;
 pub mod branch;
 pub mod capsule;
+pub mod compare;
 pub mod condense;
 pub mod damage;
 pub mod diff;

@@ -70,7 +70,7 @@ impl Core {
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
-    fn called(&mut self, which: &Which) -> Result<Called, Failure> {
+    pub(super) fn called(&mut self, which: &Which) -> Result<Called, Failure> {
         match which {
             Which::Next(branch) => {
                 let drawn = self.drawn.get(branch);
@@ -312,7 +312,7 @@ fn atom_of(item: &Subject) -> Atom {
     }
 }
 
-fn call(session: &Session, called: &Called) -> Call {
+pub(super) fn call(session: &Session, called: &Called) -> Call {
     let run = called.run.as_ref();
     let branch = run.map(|run| run.branch).or(called.branch);
     let name = branch.and_then(|id| session.branch(id).ok()).map(|branch| branch.name.clone());

@@ -367,6 +367,31 @@ pub enum Request {
         /// The other.
         after: Which,
     },
+    /// Two branches of a session side by side, from where they part.
+    Compare {
+        /// One.
+        a: BranchId,
+        /// The other.
+        b: BranchId,
+    },
+    /// Picks items of one branch onto another, with where they came from (undoable).
+    Pick {
+        /// From which branch.
+        from: BranchId,
+        /// What.
+        items: Vec<Item>,
+        /// Onto which.
+        onto: BranchId,
+        /// As one text, instead of each for itself.
+        together: bool,
+    },
+    /// Brings what a branch came to back as a card that links to its sources (undoable); it is stale once the branch grows.
+    BringBack {
+        /// Which branch.
+        from: BranchId,
+        /// Onto which; the one that it was forked from when none.
+        onto: Option<BranchId>,
+    },
     /// An item over the calls of a branch: in which it went, how, why, and who changed it when.
     Why {
         /// Of which branch.

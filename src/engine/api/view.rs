@@ -2,6 +2,7 @@
 //! Not for: what happens by itself (`event`).
 
 use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
@@ -54,6 +55,8 @@ pub enum Answer {
     },
     /// What differs between two calls.
     Diff(Box<PlanDiff>),
+    /// Two branches side by side.
+    Compared(Box<Comparison>),
     /// An item over the calls of a branch.
     History(Box<ItemHistory>),
     /// A stored call, rendered again.

@@ -3,6 +3,7 @@
 //! calls (`calls`).
 
 use super::calls::{Calls, DiffView, Tale};
+use super::compare::CompareView;
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
@@ -191,6 +192,8 @@ pub enum Layer {
     Calls(Box<Calls>),
     /// What differs between two calls.
     Diff(Box<DiffView>),
+    /// Two branches side by side.
+    Compare(Box<CompareView>),
     /// An item over the calls of the branch.
     History(Box<Tale>),
     /// All keys.
@@ -213,6 +216,7 @@ impl Layer {
             Self::Editor(_) => vec![When::Editor, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
+            Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
         }
     }
 
@@ -228,6 +232,7 @@ impl Layer {
             | Self::Capsules(_)
             | Self::Calls(_)
             | Self::Diff(_)
+            | Self::Compare(_)
             | Self::History(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,

@@ -3,6 +3,7 @@
 
 pub mod bodies;
 pub mod calls;
+pub mod compare;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
@@ -117,6 +118,8 @@ pub enum Pending {
     Calls,
     /// What differs between two calls.
     Diff,
+    /// Two branches side by side.
+    Compare,
     /// An item over all calls, to be read.
     History,
     /// An item over the newest calls, for the detail pane.

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, drafts, lists, memories, open, send, trouble};
+use super::{ask, calls, compare, drafts, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::diff::ItemHistory;
 use crate::domain::failure::{Failure, FailureKind};
@@ -45,6 +45,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         }
         (Pending::Steps(_) | Pending::Lately(_), Err(_)) => {}
         (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, *history),
+        (Pending::Compare, Err(failure)) => compare::failed(model, ticket.0, &failure),
         (Pending::Diff, Err(failure)) => calls::undiffered(model, ticket.0, &failure),
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
@@ -56,6 +57,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
         (Pending::Calls, Ok(Answer::Runs(cards))) => calls::came(model, &cards),
+        (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket.0, compared),
         (Pending::Diff, Ok(Answer::Diff(diff))) => calls::differs(model, ticket.0, diff),
         (Pending::History, Ok(Answer::History(history))) => calls::told(model, history),
         (Pending::CapsuleAct, Ok(answer)) => drafts::acted(model, &answer, out),

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, drafts, lists, memories, open, send};
+use super::{acts, ask, branches, calls, compare, drafts, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -39,6 +39,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Capsules(_)
             | Layer::Calls(_)
             | Layer::Diff(_)
+            | Layer::Compare(_)
             | Layer::History(_)
             | Layer::Help { .. },
         ) => false,
@@ -108,6 +109,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Capsules(_)
             | Layer::Calls(_)
             | Layer::Diff(_)
+            | Layer::Compare(_)
             | Layer::History(_)
             | Layer::Help { .. },
         ) => {}
@@ -204,6 +206,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
+        Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -246,6 +249,9 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
 fn pane(model: &mut Model, step: i64) {
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
+    }
+    if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+        return view.turn();
     }
     if !model.layers.is_empty() {
         return;
@@ -363,6 +369,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
+        Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -6,6 +6,7 @@ mod answers;
 mod ask;
 mod branches;
 mod calls;
+mod compare;
 mod drafts;
 mod engine;
 mod keys;

@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, calls, drafts, lists, send};
+use super::{acts, ask, branches, calls, compare, drafts, lists, send};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -82,6 +82,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             shelf.scroll = shelf.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
         }
+        Some(Layer::Compare(view)) => return view.scroll(way * 8),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
@@ -119,6 +120,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             row_text(model, out);
         }
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
+        Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),

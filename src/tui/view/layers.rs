@@ -3,7 +3,7 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, calls, capsules, diff, drafts, help, overlay, paint, picker, tools};
+use super::{Look, calls, capsules, compare, diff, drafts, help, overlay, paint, picker, tools};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -48,6 +48,7 @@ pub(super) fn draw(
             Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
+            Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
             Layer::Help { scroll } => {

@@ -20,6 +20,7 @@ mod branches;
 pub mod cache;
 mod calls;
 mod capsules;
+mod compare;
 mod composer;
 mod context;
 mod conversation;
