@@ -110,9 +110,9 @@ impl Case<'_> {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
                 plain(By::Retrieval, "It no longer fits what is asked best.")
             }
-            (RowKind::Memory, _) => self.memory_op().unwrap_or_else(|| {
-                plain(By::Retrieval, "The memory does not fit this message.")
-            }),
+            (RowKind::Memory, _) => {
+                self.memory_op().unwrap_or_else(|| plain(By::Retrieval, "The memory does not fit this message."))
+            }
             (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(By::You, "The note was taken off.")),
             (RowKind::Quote, _) => plain(By::Turn, "The message that is asked now replies to nothing, or to another."),
             (RowKind::Search, _) => plain(By::Retrieval, "Nothing was found for this message."),
@@ -195,9 +195,9 @@ impl Case<'_> {
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
                 plain(By::Turn, "It was answered since: the whole turn goes.")
             }
-            _ if self.before.model != self.after.model => self.setting().unwrap_or_else(|| {
-                plain(By::OtherModel, "Another model counts its tokens otherwise.")
-            }),
+            _ if self.before.model != self.after.model => {
+                self.setting().unwrap_or_else(|| plain(By::OtherModel, "Another model counts its tokens otherwise."))
+            }
             _ if self.delta.kind() == Kind::Shortened => {
                 self.window("Its tool results are sent shorter, to make room for newer turns.")
             }
@@ -269,9 +269,7 @@ impl Case<'_> {
     fn memory_op(&self) -> Option<Cause> {
         let atom = self.delta.atom;
         self.by_op(By::You, |change| match change {
-            Change::Memory { before, after } => {
-                before.iter().chain(after).any(|memory| memory.atom() == atom)
-            }
+            Change::Memory { before, after } => before.iter().chain(after).any(|memory| memory.atom() == atom),
             _ => false,
         })
     }

@@ -11,6 +11,8 @@ pub mod activation;
 mod admit;
 pub mod audit;
 pub mod blame;
+#[cfg(test)]
+mod blame_tests;
 mod blocked;
 mod choose;
 pub mod condense;

@@ -63,7 +63,7 @@ pub struct Ancestor {
     pub node: NodeId,
     /// Its turn.
     pub turn: u32,
-    /// First words, unsanitised.
+    /// First words of its question, unsanitised.
     pub title: String,
     /// Milliseconds since 1970.
     pub at: i64,

@@ -34,15 +34,8 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] = [
-        Self::Entered,
-        Self::Left,
-        Self::Moved,
-        Self::Shortened,
-        Self::Lengthened,
-        Self::Changed,
-        Self::Reason,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
 
     /// The word for it.
     #[must_use]
@@ -266,7 +259,9 @@ impl Call {
     /// `call 1f2e3d4c on main`, or `the next call on main`.
     #[must_use]
     pub fn words(&self) -> String {
-        let id = |run: RunId| run.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>();
+        let id = |run: RunId| {
+            run.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>()
+        };
         let what = self.run.map_or_else(
             || if self.at.is_none() { "the next call".to_owned() } else { format!("plan {}", self.plan.short()) },
             |run| format!("call …{}", id(run)),

@@ -62,7 +62,11 @@ impl Core {
             let heads: Vec<NodeHead> = path[turn.nodes.clone()].iter().map(|s| session.tree.head(*s).clone()).collect();
             let own = &path[turn.nodes.start.max(from)..turn.nodes.end];
             let number = if turn.asked { number } else { 0 };
-            turns.push(Turn { number, atom: super::labels::atom_of(number, &heads), messages: self.said(session, own)? });
+            turns.push(Turn {
+                number,
+                atom: super::labels::atom_of(number, &heads),
+                messages: self.said(session, own)?,
+            });
         }
         let own: HashSet<NodeId> = path.iter().skip(from).map(|slot| session.tree.head(*slot).id).collect();
         let is_own = |node: Option<NodeId>| node.is_some_and(|node| own.contains(&node));
@@ -126,10 +130,11 @@ fn ancestor(session: &Session, slot: Slot) -> Ancestor {
     let head = session.tree.head(slot);
     let path = session.tree.path(slot);
     let asked = path.iter().filter(|slot| session.tree.head(**slot).role == Role::User).count();
+    let question = path.iter().rev().map(|slot| session.tree.head(*slot)).find(|head| head.role == Role::User);
     Ancestor {
         node: head.id,
         turn: u32::try_from(asked).unwrap_or(u32::MAX),
-        title: head.preview.clone(),
+        title: question.unwrap_or(head).preview.clone(),
         at: head.at,
     }
 }

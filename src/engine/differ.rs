@@ -219,10 +219,7 @@ impl Past {
             self.steps.partition_point(|(_, step)| step.at <= from),
             self.steps.partition_point(|(_, step)| step.at <= to),
         );
-        let ops = cut(
-            self.ops.partition_point(|op| op.at <= from),
-            self.ops.partition_point(|op| op.at <= to),
-        );
+        let ops = cut(self.ops.partition_point(|op| op.at <= from), self.ops.partition_point(|op| op.at <= to));
         (&self.steps[steps], &self.ops[ops])
     }
 }
@@ -357,8 +354,7 @@ impl<'a> Spans<'a> {
         let tree = &self.session.tree;
         let (Some(from), Some(at)) = (tree.by_key(*first), tree.by_key(key)) else { return false };
         let mut paths = self.paths.borrow_mut();
-        let path =
-            paths.entry(*last).or_insert_with(|| tree.by_key(*last).map(|to| tree.path(to)).unwrap_or_default());
+        let path = paths.entry(*last).or_insert_with(|| tree.by_key(*last).map(|to| tree.path(to)).unwrap_or_default());
         let is_on = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
         is_on(from) && is_on(at) && tree.depth(at) >= tree.depth(from)
     }

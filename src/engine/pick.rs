@@ -72,7 +72,8 @@ impl Core {
     pub(super) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
-            Failure::user("This branch was not forked from another one.").todo("Say onto which branch it is to be brought.")
+            Failure::user("This branch was not forked from another one.")
+                .todo("Say onto which branch it is to be brought.")
         })?;
         let (source, target) = self.two(from, onto)?;
         let session = self.session_of(from)?;
@@ -131,12 +132,7 @@ impl Core {
         };
         let key = Fields::new("origin").json(&origin).text(&text).finish();
         let mark = blank(Atom::Section { text: key });
-        Ok(Mark {
-            note: Some(text),
-            inherited_from: Some(source.name.clone()),
-            origin: Some(Box::new(origin)),
-            ..mark
-        })
+        Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
     }
 
     /// Writes marks onto a branch as one operation.

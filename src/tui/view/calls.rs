@@ -33,13 +33,13 @@ pub(super) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer)
         _ => "what changed since the call before",
     };
     if area.height >= 2 {
-        let words =
-            [(Action::Open, enter), (Action::ChooseCall, "take as one of two"), (Action::Leave, "leave")];
+        let words = [(Action::Open, enter), (Action::ChooseCall, "take as one of two"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
     if calls.cards.is_empty() {
-        let none = "No call was made in this session yet. Each call is written down here with its plan, before it is made.";
+        let none =
+            "No call was made in this session yet. Each call is written down here with its plan, before it is made.";
         let words = if calls.loading { "They are being read." } else { none };
         let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
@@ -89,7 +89,8 @@ fn one(look: &Look<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buf
     let name = branch(look, card);
     label.push(Ink::Text, &format!("{} ", pad(&text::fit(&name, 14, glyphs.ellipsis), 14)));
     let tokens = prompt(card).0;
-    let cost = card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", text::money(micro)));
+    let cost =
+        card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", text::money(micro)));
     let value = Line::of(Ink::Text, &format!("{:>7}{cost}", text::number(tokens)));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &text::fit(&asked(look, card), room, glyphs.ellipsis));

@@ -49,11 +49,8 @@ pub(super) fn draw(look: &Look<'_>, view: &DiffView, area: Rect, buf: &mut Buffe
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
-        let words = [
-            (Action::Open, "its history"),
-            (Action::DetailDown, "scroll the detail"),
-            (Action::Leave, "leave"),
-        ];
+        let words =
+            [(Action::Open, "its history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -114,8 +111,7 @@ fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     let rows = text::counted(u64::from(diff.same), "row");
     let verb = if diff.same == 1 { "goes" } else { "go" };
-    let same =
-        format!("{rows} ({} tok est) {verb} in both as before", text::number(u64::from(diff.same_tokens)));
+    let same = format!("{rows} ({} tok est) {verb} in both as before", text::number(u64::from(diff.same_tokens)));
     let last = Rect { y: area.y + 2, height: 1, ..area };
     for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
         paint::line(look.theme, line, row, buf);

@@ -119,6 +119,13 @@ impl Look<'_> {
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
+    /// Whether a result was brought back from a branch that went on since.
+    fn stale(&self, origin: &crate::domain::mark::Origin) -> bool {
+        let Some(session) = &self.model.session else { return false };
+        let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
+        origin.stale(head.map(|head| head.key))
+    }
+
     fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
         paint::frame(self.theme, title, focus, area, buf)
     }
