@@ -62,6 +62,10 @@ pub(super) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer)
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
         let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
         paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
+        if look.model.status.shown().is_some() {
+            paint::wipe(rule, buf);
+            super::composer::notice(look, rule, buf);
+        }
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
         paint::lines(look.theme, &detail(look, card, usize::from(room.width).max(1)), room, buf);
     }

@@ -45,17 +45,22 @@ pub(super) fn draw(look: &Look<'_>, view: &CompareView, area: Rect, buf: &mut Bu
     for (line, row) in head(look, compared).iter().zip(inside.rows()) {
         paint::line(look.theme, line, row, buf);
     }
+    if inside.height > 1 && look.model.status.shown().is_some() {
+        let row = Rect { y: inside.y + 1, height: 1, ..inside };
+        paint::wipe(row, buf);
+        super::composer::notice(look, row, buf);
+    }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
     if body.width >= BESIDE {
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
-        column(look, view, compared, 0, left, buf);
+        column(look, view, compared, (0, false), left, buf);
         paint::beside(look.theme, right, buf);
-        column(look, view, compared, 1, right, buf);
+        column(look, view, compared, (1, false), right, buf);
     } else {
-        column(look, view, compared, view.side, body, buf);
+        column(look, view, compared, (view.side, true), body, buf);
     }
 }
 
@@ -107,13 +112,20 @@ fn head(look: &Look<'_>, compared: &Comparison) -> Vec<Line> {
     rows
 }
 
-fn column(look: &Look<'_>, view: &CompareView, compared: &Comparison, at: usize, area: Rect, buf: &mut Buffer) {
+fn column(
+    look: &Look<'_>,
+    view: &CompareView,
+    compared: &Comparison,
+    (at, alone): (usize, bool),
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let glyphs = &look.theme.glyphs;
     let side = &compared.sides[at];
     let focus = view.side == at;
     let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
     let mut heading = Line::of(ink, &format!("{sign} {}", side.name));
-    if area.width < BESIDE {
+    if alone {
         heading.push(Ink::Dim, &format!("   {}", compared.sides[1 - at].name));
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);

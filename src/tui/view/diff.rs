@@ -116,6 +116,11 @@ fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
         paint::line(look.theme, line, row, buf);
     }
+    if area.height > 1 && look.model.status.shown().is_some() {
+        let row = Rect { y: area.y + 1, height: 1, ..area };
+        paint::wipe(row, buf);
+        super::composer::notice(look, row, buf);
+    }
     if area.height > 2 {
         paint::right(look.theme, &Line::of(Ink::Dim, "tok est"), Rect { width: split(area).0.width, ..last }, buf);
     }
