@@ -58,6 +58,21 @@ pub enum Plans {
         /// A unique prefix of a plan's or a run's id.
         id: String,
     },
+    /// What differs between two calls, and by whose act: rows that entered, left, moved, were shortened.
+    Diff {
+        /// A unique prefix of a plan's or a run's id.
+        a: String,
+        /// The other; when left out, A is compared with the call before it on its branch.
+        b: Option<String>,
+    },
+    /// An item over the calls of the branch: in which it went, how, why, and who changed it when.
+    Why {
+        /// Which turn.
+        item: String,
+        /// Just the message, not its whole turn.
+        #[arg(long)]
+        message: bool,
+    },
 }
 
 /// `context`.
@@ -134,6 +149,36 @@ pub enum BranchCommand {
         /// The branch, which may be left out, and its new name.
         #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
         names: Vec<String>,
+    },
+    /// Two branches side by side from where they part: what each says, used and cost, and their last calls.
+    Compare {
+        /// One.
+        a: String,
+        /// The other; the last used when left out.
+        b: Option<String>,
+    },
+    /// Bring turns or pinned texts onto another branch, with where they came from.
+    Pick {
+        /// Which turns of this branch (-b names another).
+        #[arg(required = true, value_name = "ITEM")]
+        items: Vec<String>,
+        /// Onto which branch.
+        #[arg(long, value_name = "BRANCH")]
+        onto: String,
+        /// Just the messages, not their whole turns.
+        #[arg(long)]
+        message: bool,
+        /// As one text.
+        #[arg(long)]
+        together: bool,
+    },
+    /// Bring what a branch came to back as a card, with links to its sources; it is stale once the branch grows.
+    Return {
+        /// Which branch; the last used when left out.
+        branch: Option<String>,
+        /// Onto which; the one that it was forked from when left out.
+        #[arg(long, value_name = "BRANCH")]
+        onto: Option<String>,
     },
     /// Put a branch away; nothing of it is lost.
     Archive {

@@ -3,9 +3,11 @@
 
 pub mod args;
 mod ask;
+mod branches;
 mod client;
 mod commands;
 mod condense;
+mod diffs;
 mod editor;
 mod files;
 mod interrupt;

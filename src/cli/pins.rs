@@ -7,10 +7,11 @@ use super::output::{column, time};
 use super::pick;
 use super::stop::Stop;
 use crate::domain::mark::{Atom, Mark, MarkKind};
+use crate::domain::message::NodeHead;
 use crate::domain::task::{self, TaskSpan};
 use crate::domain::transition::Subject;
 use crate::domain::tree::{self, Tree};
-use crate::engine::api::{Answer, Request, TaskAct, Told};
+use crate::engine::api::{Answer, Request, SessionView, TaskAct, Told};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -68,11 +69,21 @@ pub(super) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let mut marks: Vec<(Option<usize>, &Mark)> = branch.marks.iter().map(|mark| (number(mark), mark)).collect();
     marks.sort_by_key(|(turn, mark)| (*turn, mark.target));
     if run.io.json {
-        return run.io.value(&marks.iter().map(|(turn, mark)| shape(&tree, *turn, mark)).collect::<Vec<_>>());
+        let shapes = marks.iter().map(|(turn, mark)| {
+            let mut value = shape(&tree, *turn, mark);
+            if let Some(origin) = &mark.origin {
+                value["origin"] = json!(origin);
+                value["stale"] = stale(&view, &tree, mark).into();
+            }
+            value
+        });
+        return run.io.value(&shapes.collect::<Vec<_>>());
     }
     for (turn, mark) in &marks {
         let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-        run.io.say(&format!("{}  {}  {}", column(&place, 10), column(&words(mark), 26), title(&tree, mark)));
+        let old = if stale(&view, &tree, mark) { "stale, the branch went on: " } else { "" };
+        let title = format!("{old}{}", title(&tree, mark));
+        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&words(mark), 26)));
     }
     if marks.is_empty() {
         run.io.say("Nothing is marked here.");
@@ -98,7 +109,19 @@ fn title(tree: &Tree, mark: &Mark) -> String {
         | Atom::Range { first: key, .. } => key,
     };
     let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
-    mark.note.clone().or(head).unwrap_or_default()
+    let text = mark.note.clone().or(head).unwrap_or_default();
+    match &mark.origin {
+        Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
+        None => text,
+    }
+}
+
+/// Whether a result was brought back from a branch that went on since.
+fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
+    let Some(origin) = &mark.origin else { return false };
+    let branch = view.branches.iter().find(|branch| branch.id == origin.branch);
+    let head = branch.and_then(|branch| branch.head).and_then(|id| tree.get(id));
+    origin.stale(head.map(|head| head.key))
 }
 
 fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {

@@ -6,7 +6,7 @@ use super::args::{ContextCommand, Plans};
 use super::client::unexpected;
 use super::output::{column, money, number, time};
 use super::stop::Stop;
-use super::{ask, pick, shape};
+use super::{ask, diffs, pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::meter::{Calibration, PromptCost};
@@ -163,10 +163,17 @@ fn line(row: &Row) -> String {
 
 /// `plans`.
 pub(super) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {
-    let view = run.open(false)?;
     match command {
-        Plans::List => list(run, &view),
-        Plans::Show { id } => show(run, &view, id),
+        Plans::List => {
+            let view = run.open(false)?;
+            list(run, &view)
+        }
+        Plans::Show { id } => {
+            let view = run.open(false)?;
+            show(run, &view, id)
+        }
+        Plans::Diff { a, b } => diffs::diff(run, a, b.as_deref()),
+        Plans::Why { item, message } => diffs::why(run, item, *message),
     }
 }
 

@@ -6,7 +6,7 @@ use super::args::{BranchCommand, SessionCommand, StateCommand};
 use super::client::unexpected;
 use super::output::{column, time};
 use super::stop::Stop;
-use super::{editor, pick, shape};
+use super::{branches, editor, pick, shape};
 use crate::domain::branch::SessionCard;
 use crate::domain::lane::Lane;
 use crate::domain::mode::Mode;
@@ -96,6 +96,11 @@ pub(super) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
             let branch = pick::branch(&view, which.as_deref())?.id;
             run.done(Request::RenameBranch { branch, name }, "Renamed.")
         }
+        BranchCommand::Compare { a, b } => branches::compare(run, a, b.as_deref()),
+        BranchCommand::Pick { items, onto, message, together } => {
+            branches::pick(run, items, onto, (*message, *together))
+        }
+        BranchCommand::Return { branch, onto } => branches::bring_back(run, branch.as_deref(), onto.as_deref()),
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;

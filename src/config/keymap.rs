@@ -202,6 +202,10 @@ pub enum When {
     Drafts,
     /// Among calls side by side: what if, replays, races.
     Trials,
+    /// In the list of calls, and in what differs between two of them.
+    Calls,
+    /// On two branches side by side.
+    Compare,
 }
 
 impl When {
@@ -220,11 +224,13 @@ impl When {
             Self::Editor => "editors",
             Self::Drafts => "summaries",
             Self::Trials => "what if, replays, races",
+            Self::Calls => "calls",
+            Self::Compare => "two branches",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -234,6 +240,8 @@ impl When {
         Self::Tools,
         Self::Drafts,
         Self::Trials,
+        Self::Calls,
+        Self::Compare,
         Self::Picker,
         Self::Editor,
     ];
@@ -347,6 +355,14 @@ actions! {
     KeepItem "keep-item" "Keep the selected words in the summary word for word, or no longer.",
     KeepAll "keep-all" "Keep word for word what matters most and fits.",
     Redraft "redraft" "Have it written anew: a draft by the other writer (model or sentences), a summary by its own.",
+    Calls "calls" "Look at the calls that were made, and compare two of them.",
+    ChooseCall "choose-call" "Take this call to be compared with another, or no longer.",
+    PlanDiff "plan-diff" "Compare the next call with the last one of this branch: what changed, and by whose act.",
+    ItemHistory "item-history" "Tell in which calls it went, how and why, and who changed it when.",
+    Compare "compare" "Look at the selected branch beside the one you stand on.",
+    TakeTurn "take-turn" "Take this turn to be picked together with others, or no longer.",
+    PickOver "pick-over" "Pick it onto the other branch, as a pinned text that knows where it came from.",
+    BringBack "bring-back" "Bring what this branch came to onto the other one, as a card that links to its sources.",
     TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
 }
 

@@ -12,6 +12,9 @@ pub mod activation;
 mod admit;
 pub mod altered;
 pub mod audit;
+pub mod blame;
+#[cfg(test)]
+mod blame_tests;
 mod blocked;
 mod choose;
 pub mod condense;

@@ -2,6 +2,7 @@
 //! Not for: what a mark does to a plan (`context`) or undo (`op`).
 
 use super::hash::{Fields, Hash};
+use super::ids::{BranchId, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The smallest thing that a plan includes or excludes, by keys (never by row ids).
@@ -153,6 +154,53 @@ pub struct Mark {
     /// How often the program began its lease anew.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewals: u32,
+    /// For what was picked or brought back from another branch: where from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
+}
+
+/// Where a text came from that stands on a branch in whose path its messages are not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The branch.
+    pub branch: BranchId,
+    /// Its name at that time.
+    pub name: String,
+    /// The first turn on that branch's path, from 1.
+    pub turn: Option<u32>,
+    /// How many turns.
+    pub turns: u32,
+    /// The first message.
+    pub node: NodeId,
+    /// Keys of all its messages, in order.
+    pub sources: Vec<Hash>,
+    /// Key of the branch's head at that time.
+    pub head: Hash,
+    /// It is what the branch came to, not a part that was picked: it is stale once the branch grows.
+    pub result: bool,
+}
+
+impl Origin {
+    /// Whether the branch went on since its result was brought back; `head` is the key of its head now.
+    #[must_use]
+    pub fn stale(&self, head: Option<Hash>) -> bool {
+        self.result && head != Some(self.head)
+    }
+
+    /// `Turns 3 to 5 of branch "alt"`
+    #[must_use]
+    pub fn words(&self) -> String {
+        let what = match (self.turn, self.turns) {
+            (Some(turn), 0 | 1) => format!("Turn {turn}"),
+            (Some(turn), turns) => format!("Turns {turn} to {}", turn + turns - 1),
+            (None, _) => "A part".to_owned(),
+        };
+        if self.result {
+            format!("The result of branch {:?} ({})", self.name, what.to_lowercase())
+        } else {
+            format!("{what} of branch {:?}", self.name)
+        }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

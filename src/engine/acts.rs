@@ -137,6 +137,7 @@ impl Core {
             revision: before.map_or(0, |mark| mark.revision) + 1,
             counted: None,
             renewals: 0,
+            origin: before.and_then(|mark| mark.origin.clone()),
         }))
     }
 

@@ -288,8 +288,17 @@ impl<'a> Work<'a> {
         let noted = snapshot.marks.iter().filter_map(|mark| mark.note.as_ref().map(|note| (mark, note)));
         let mut blocks = Vec::new();
         for (mark, note) in noted {
-            let title = NodeHead::preview_of(note);
+            let title = match &mark.origin {
+                Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(note)),
+                None => NodeHead::preview_of(note),
+            };
             let mut block = match mark.kind {
+                // What came from another branch is something to know, not an instruction.
+                MarkKind::Sticky if mark.origin.is_some() => {
+                    let words = mark.origin.as_ref().map(|origin| origin.words()).unwrap_or_default();
+                    let text = project::fenced(&words, note);
+                    self.block(Section::StickyPins, RowKind::Card, text, &title, Reason::Sticky)
+                }
                 MarkKind::Sticky => {
                     let text = project::block("Note pinned by the user", note);
                     self.block(Section::StickyPins, RowKind::Note, text, &title, Reason::Sticky)
@@ -311,6 +320,9 @@ impl<'a> Work<'a> {
                 MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
             block.atom = Some(mark.target);
+            if let Some(origin) = &mark.origin {
+                (block.source.branch, block.source.message) = (Some(origin.branch), Some(origin.node));
+            }
             blocks.push(block);
         }
         blocks

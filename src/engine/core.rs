@@ -78,6 +78,8 @@ pub(super) struct Core {
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
     pub(super) data_version: i64,
+    /// Stored plans that were looked at lately.
+    pub(super) plans: super::differ::Shelf,
     /// The memories' clock when it was last looked at (see the store).
     pub(super) memory_clock: Option<String>,
 }
@@ -115,6 +117,7 @@ impl Core {
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,
+            plans: super::differ::Shelf::default(),
             memory_clock: None,
         }
     }

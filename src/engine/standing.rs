@@ -25,6 +25,7 @@ pub(super) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Ma
         revision: before.map_or(0, |mark| mark.revision) + 1,
         counted: scene.live.card.user.and_then(|id| scene.session.tree.get(id)).map(|head| head.key),
         renewals,
+        origin: None,
     })
 }
 

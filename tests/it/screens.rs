@@ -1,5 +1,6 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
+mod calls;
 mod drafts;
 mod fixture;
 mod journeys;

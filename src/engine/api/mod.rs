@@ -9,5 +9,7 @@ mod request;
 mod view;
 
 pub use event::{Door, Event, Events};
-pub use request::{Act, Condense, Draft, DraftKind, Item, MemoryAct, MemoryScope, Named, Request, TaskAct, Ticket};
+pub use request::{
+    Act, Condense, Draft, DraftKind, Item, MemoryAct, MemoryScope, Named, Request, TaskAct, Ticket, Which,
+};
 pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

@@ -179,6 +179,17 @@ pub enum TaskAct {
     Done(Option<String>),
 }
 
+/// How to name a call whose plan is to be compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// By a unique prefix of a run's or a plan's id.
+    Named(String),
+    /// The last call of a branch, or of those that it was forked from.
+    Last(BranchId),
+    /// The one that would be sent next on a branch: the last plan drawn for it.
+    Next(BranchId),
+}
+
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
@@ -358,6 +369,47 @@ pub enum Request {
     StoredPlan {
         /// The prefix.
         id: String,
+    },
+    /// What differs between two calls, and by whose act. The earlier one is told first, whatever the order.
+    DiffPlans {
+        /// One; when none, the call before the other on its branch.
+        before: Option<Which>,
+        /// The other.
+        after: Which,
+    },
+    /// Two branches of a session side by side, from where they part.
+    Compare {
+        /// One.
+        a: BranchId,
+        /// The other.
+        b: BranchId,
+    },
+    /// Picks items of one branch onto another, with where they came from (undoable).
+    Pick {
+        /// From which branch.
+        from: BranchId,
+        /// What.
+        items: Vec<Item>,
+        /// Onto which.
+        onto: BranchId,
+        /// As one text, instead of each for itself.
+        together: bool,
+    },
+    /// Brings what a branch came to back as a card that links to its sources (undoable); it is stale once the branch grows.
+    BringBack {
+        /// Which branch.
+        from: BranchId,
+        /// Onto which; the one that it was forked from when none.
+        onto: Option<BranchId>,
+    },
+    /// An item over the calls of a branch: in which it went, how, why, and who changed it when.
+    Why {
+        /// Of which branch.
+        branch: BranchId,
+        /// Which item.
+        item: Item,
+        /// Only so many of the newest calls; all when none.
+        most: Option<u32>,
     },
     /// Renders a stored call again from the store and compares its digest; sends nothing.
     ReplayDryRun {

@@ -2,7 +2,9 @@
 //! Not for: what happens by itself (`event`).
 
 use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
@@ -54,6 +56,12 @@ pub enum Answer {
         /// Its calls.
         runs: Vec<RunCard>,
     },
+    /// What differs between two calls.
+    Diff(Box<PlanDiff>),
+    /// Two branches side by side.
+    Compared(Box<Comparison>),
+    /// An item over the calls of a branch.
+    History(Box<ItemHistory>),
     /// A stored call, rendered again.
     Replayed {
         /// The call.

@@ -46,6 +46,7 @@ fn a_mark_that_changed_stays() {
         revision,
         counted: None,
         renewals: 0,
+        origin: None,
     };
     let put = |expect, mark| store.write(vec![Write::PutMark { branch: scene.branch, target, expect, mark }]);
     assert!(matches!(put(Some(1), Some(mark(2))), Err(StoreError::Moved)));

@@ -149,6 +149,7 @@ fn mark(text: &str, revision: u64) -> Mark {
         revision,
         counted: Some(Hash::of(b"u")),
         renewals: 2,
+        origin: None,
     }
 }
 

@@ -1,7 +1,10 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
-//! Not for: the overlay's own rows (`overlay`), lists (`picker`) or drafts (`drafts`).
+//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`) or
+//! calls (`calls`).
 
 use super::arena::Arena;
+use super::calls::{Calls, DiffView, Tale};
+use super::compare::CompareView;
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::overlay::Overlay;
@@ -197,6 +200,14 @@ pub enum Layer {
     WhatIf(Box<Strip>),
     /// Answers side by side.
     Arena(Box<Arena>),
+    /// Calls that were made.
+    Calls(Box<Calls>),
+    /// What differs between two calls.
+    Diff(Box<DiffView>),
+    /// Two branches side by side.
+    Compare(Box<CompareView>),
+    /// An item over the calls of the branch.
+    History(Box<Tale>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -217,6 +228,8 @@ impl Layer {
             Self::Editor(_) => vec![When::Editor, When::Always],
             Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
+            Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
+            Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
         }
     }
 
@@ -232,6 +245,10 @@ impl Layer {
             | Self::Capsules(_)
             | Self::WhatIf(_)
             | Self::Arena(_)
+            | Self::Calls(_)
+            | Self::Diff(_)
+            | Self::Compare(_)
+            | Self::History(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

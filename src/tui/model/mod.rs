@@ -3,6 +3,8 @@
 
 pub mod arena;
 pub mod bodies;
+pub mod calls;
+pub mod compare;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
@@ -117,6 +119,16 @@ pub enum Pending {
     },
     /// The list of capsules.
     Capsules,
+    /// The list of calls.
+    Calls,
+    /// What differs between two calls.
+    Diff,
+    /// Two branches side by side.
+    Compare,
+    /// An item over all calls, to be read.
+    History,
+    /// An item over the newest calls, for the detail pane.
+    Lately(Atom),
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
     /// Anything whose answer is a sentence.

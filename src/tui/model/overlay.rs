@@ -2,6 +2,7 @@
 //! Not for: solving, or what an act does to the plan.
 
 use super::picker;
+use crate::domain::diff::ItemHistory;
 use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
 use crate::domain::mark::Atom;
@@ -82,6 +83,8 @@ pub struct Overlay {
     pub texts: HashMap<Hash, Arc<str>>,
     /// What happened to items, by atom, as sentences, oldest first.
     pub steps: HashMap<Hash, Vec<String>>,
+    /// How items went in the newest calls, by atom, oldest first.
+    pub lately: HashMap<Hash, ItemHistory>,
     /// The turns of ranges that were opened, by atom.
     pub past: HashMap<Hash, Vec<Past>>,
     /// Rows of the detail pane that are scrolled past.
@@ -97,6 +100,7 @@ impl Overlay {
         self.content = Some(content);
         self.texts.clear();
         self.steps.clear();
+        self.lately.clear();
         self.list();
         let found = selected.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {

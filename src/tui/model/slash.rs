@@ -36,6 +36,11 @@ pub const WORDED: &[Worded] = &[
     Worded { name: "rename", words: "NAME", sentence: "Rename this branch." },
     Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
     Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },
+    Worded {
+        name: "compare",
+        words: "BRANCH",
+        sentence: "Look at a branch beside this one: text, plans, cost, tools; pick from it.",
+    },
     Worded { name: "new", words: "TITLE", sentence: "Make a new session and open it." },
     Worded {
         name: "personality",

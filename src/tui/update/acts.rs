@@ -41,7 +41,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
 
 /// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
 /// result, and the whole turn on the person's own message.
-fn selected_item(model: &Model, message: bool) -> Option<Item> {
+pub(super) fn selected_item(model: &Model, message: bool) -> Option<Item> {
     if let Some(Layer::Overlay(overlay)) = model.layers.last() {
         if let Some(turn) = overlay.selected_past() {
             return Some(Item::Atom(turn.atom));

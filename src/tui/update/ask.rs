@@ -1,7 +1,7 @@
 //! From the draft to the call: planning while typing, Enter, commands after a slash.
 //! Not for: the composer's own editing (`keys`).
 
-use super::{branches, lists, open, send, wire};
+use super::{branches, compare, lists, open, send, wire};
 use crate::domain::condense::Compacting;
 use crate::domain::ids::BranchId;
 use crate::domain::lane::Lane;
@@ -223,6 +223,7 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
         }
         "layout" => overrides.layout = given,
         "personality" => overrides.personality = given,
+        "compare" => return compare::named(model, words, out),
         "lane" if words.is_empty() => {
             let lane = model.session.as_ref().map_or(Lane::Root, crate::tui::model::session::Session::lane);
             let text = format!("Your next message goes into the lane {}.", lane.title());

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, drafts};
+use super::{answers, ask, calls, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -162,6 +162,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
 }
 
 fn run(model: &mut Model, card: RunCard) {
+    calls::changed(model, &card);
     if card.status != RunStatus::Open
         && card.answer.is_some()
         && let Some(live) = model.live.get_mut(&card.branch).filter(|live| live.run == Some(card.id))

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, drafts, lists, memories, open, send};
+use super::{acts, ask, branches, calls, compare, drafts, lists, memories, open, send};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -39,6 +39,10 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Capsules(_)
             | Layer::WhatIf(_)
             | Layer::Arena(_)
+            | Layer::Calls(_)
+            | Layer::Diff(_)
+            | Layer::Compare(_)
+            | Layer::History(_)
             | Layer::Help { .. },
         ) => false,
     }
@@ -107,6 +111,10 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Capsules(_)
             | Layer::WhatIf(_)
             | Layer::Arena(_)
+            | Layer::Calls(_)
+            | Layer::Diff(_)
+            | Layer::Compare(_)
+            | Layer::History(_)
             | Layer::Help { .. },
         ) => {}
     }
@@ -202,6 +210,8 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
+        Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
 }
@@ -246,6 +256,9 @@ fn pane(model: &mut Model, step: i64) {
     }
     if let Some(Layer::Arena(arena)) = model.layers.last_mut() {
         return arena.turn(step);
+    }
+    if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+        return view.turn();
     }
     if !model.layers.is_empty() {
         return;
@@ -362,6 +375,10 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::WhatIf(strip)) => strip.step(rows),
         Some(Layer::Arena(arena)) => arena.step(rows),
+        Some(Layer::Calls(calls)) => calls.step(rows),
+        Some(Layer::Diff(view)) => view.step(rows),
+        Some(Layer::History(tale)) => tale.step(rows),
+        Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

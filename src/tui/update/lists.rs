@@ -23,6 +23,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let page = match model.layers.last() {
         Some(Layer::Overlay(overlay)) => overlay.page.max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
+        Some(Layer::Diff(view)) => view.page.max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
     };
@@ -44,6 +45,12 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
+        Some(Layer::Calls(calls)) => calls.step(by),
+        Some(Layer::Diff(view)) => view.step(by),
+        Some(Layer::History(tale)) => tale.step(by),
+        Some(Layer::Compare(view)) => {
+            view.step(by.signum() * if run == Action::Top || run == Action::Bottom { i64::MAX / 2 } else { 1 })
+        }
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {

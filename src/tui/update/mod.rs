@@ -5,6 +5,8 @@ mod acts;
 mod answers;
 mod ask;
 mod branches;
+mod calls;
+mod compare;
 mod drafts;
 mod engine;
 mod keys;

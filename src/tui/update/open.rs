@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, drafts, lists, send};
+use super::{acts, ask, branches, calls, compare, drafts, lists, send};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -84,6 +84,10 @@ fn scroll_detail(model: &mut Model, way: isize) {
         }
         Some(Layer::WhatIf(strip)) => {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
+        }
+        Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Diff(view)) => {
+            view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
         }
         _ => {}
@@ -103,6 +107,8 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
         send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
         send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
+        let item = Item::Atom(atom);
+        send(model, Request::Why { branch, item, most: Some(calls::FEW) }, Pending::Lately(atom), out);
     }
 }
 
@@ -119,6 +125,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
         Some(Layer::WhatIf(_)) => super::whatif::take(model, out),
         Some(Layer::Arena(_)) => super::trials::keep(model, out),
+        Some(Layer::Compare(_)) => compare::enter(model),
+        Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),

@@ -3,7 +3,7 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, arena, capsules, drafts, help, overlay, paint, picker, tools, whatif};
+use super::{Look, arena, calls, capsules, compare, diff, drafts, help, overlay, paint, picker, tools, whatif};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -16,8 +16,10 @@ use ratatui::widgets::Widget;
 
 /// Notes sizes that moving about needs.
 pub(super) fn settle(layer: &mut Layer, area: Rect) {
-    if let Layer::Overlay(overlay) = layer {
-        overlay.page = overlay::list_rows(area);
+    match layer {
+        Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
+        Layer::Diff(view) => view.page = diff::list_rows(area),
+        _ => {}
     }
 }
 
@@ -50,6 +52,10 @@ pub(super) fn draw(
                 (wanted, seen) = (lacking, Some(sizes));
             }
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
+            Layer::Calls(it) => calls::draw(&look, it, area, buf),
+            Layer::Compare(it) => compare::draw(&look, it, area, buf),
+            Layer::Diff(it) => diff::draw(&look, it, area, buf),
+            Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
                 seen = Some((help::last(&look, area), 0));
@@ -62,6 +68,7 @@ pub(super) fn draw(
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
+        (Layer::History(tale), Some(seen)) => tale.seen = seen,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
         _ => {}
     }

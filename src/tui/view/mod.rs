@@ -19,10 +19,13 @@ mod arena;
 mod block;
 mod branches;
 pub mod cache;
+mod calls;
 mod capsules;
+mod compare;
 mod composer;
 mod context;
 mod conversation;
+mod diff;
 mod drafts;
 mod empty;
 mod help;
@@ -116,6 +119,13 @@ impl Look<'_> {
     fn key_in(&self, action: Action, when: When) -> String {
         let bound = self.model.keys.bindings().iter().find(|b| b.run == action && b.when == when);
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
+    }
+
+    /// Whether a result was brought back from a branch that went on since.
+    fn stale(&self, origin: &crate::domain::mark::Origin) -> bool {
+        let Some(session) = &self.model.session else { return false };
+        let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
+        origin.stale(head.map(|head| head.key))
     }
 
     fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {

@@ -8,9 +8,9 @@ use crate::domain::mark::MarkKind;
 use crate::domain::meter::PromptCost;
 use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
 use crate::domain::tokens::Encoding;
-use crate::tui::model::Action;
 use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
 use crate::tui::model::plan::Solved;
+use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -82,6 +82,8 @@ fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
         (Action::Dismiss, "dismiss"),
+        (Action::PlanDiff, "what changed"),
+        (Action::ItemHistory, "history"),
         (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
@@ -273,6 +275,10 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         value.push(Ink::Warn, &format!("{} ", glyphs.differs));
     }
     value.push(ink, &text::number(u64::from(row.tokens)));
+    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+    if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| look.stale(origin)) {
+        label.push(Ink::Warn, "stale ");
+    }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     let why = row.reason.name().replace('_', " ");
     let why_room = if room > 48 { text::width(&why) + 2 } else { 0 };
@@ -341,11 +347,14 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
         rows.extend(Flow::plain(words, room, Ink::Text));
     }
     rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
+    rows.extend(origin(look, row, room));
     rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
     let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
     for step in steps.into_iter().flatten().rev().take(STEPS) {
         rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
     }
+    let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
+    rows.extend(lately.map(|history| super::diff::lately(look, history, room)).unwrap_or_default());
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
@@ -361,6 +370,21 @@ fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
         None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
+    }
+    rows
+}
+
+/// Where a text came from that was picked or brought back from another branch, and whether that went on since.
+fn origin(look: &Look<'_>, row: &Row, room: usize) -> Vec<Line> {
+    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+    let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
+    let messages = text::counted(origin.sources.len() as u64, "message");
+    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.words()), room, Ink::Text);
+    if look.stale(origin) {
+        let key = look.key_in(Action::Compare, When::Branches);
+        let words =
+            format!("Stale: that branch went on since. {key} in the branches looks at both; bring it back anew.");
+        rows.extend(Flow::plain(&words, room, Ink::Warn));
     }
     rows
 }

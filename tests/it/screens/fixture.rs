@@ -335,6 +335,7 @@ pub(crate) fn opened() -> Stage {
         revision: 1,
         counted: None,
         renewals: 0,
+        origin: None,
     });
     let retry = branch(RETRY, "retry-with-trace", Some(&nodes[6]), Some(MAIN));
     let mut view = view(&nodes, vec![main, retry]);

@@ -261,6 +261,7 @@ impl Talk {
             revision: 1,
             counted: None,
             renewals: 0,
+            origin: None,
         }
     }
 

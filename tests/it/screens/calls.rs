@@ -1,0 +1,207 @@
+//! The list of calls, what changed between two, an item's history, and two branches side by side: pictures, and what the
+//! keys ask of the engine.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
+use pleach::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
+use pleach::domain::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
+use pleach::domain::failure::Failure;
+use pleach::domain::hash::Hash;
+use pleach::domain::mark::Atom;
+use pleach::domain::message::Role;
+use pleach::domain::plan::{Form, Reason, RowKind};
+use pleach::domain::policy::Section;
+use pleach::domain::transition::Standing;
+use pleach::engine::api::{Answer, Event, Item, Request, Which};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn turn(n: u8) -> Atom {
+    Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
+}
+
+fn place(section: Option<Section>, tokens: u32, reason: Reason) -> Place {
+    Place { goes: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
+}
+
+fn cause(by: By, words: &str) -> Cause {
+    Cause { by, words: words.into(), at: Some(NOON) }
+}
+
+fn delta(n: u8, kind: Kind, title: &str, places: (Option<Place>, Option<Place>), cause: Cause) -> Delta {
+    Delta {
+        atom: turn(n),
+        row: RowKind::Turn,
+        title: title.into(),
+        turn: Some(u32::from(n)),
+        kinds: vec![kind],
+        before: places.0,
+        after: places.1,
+        causes: vec![cause],
+    }
+}
+
+fn call(n: u128, tokens: u32) -> Call {
+    Call {
+        run: Some(run_id(n)),
+        plan: Hash::of(b"plan"),
+        branch: Some(MAIN),
+        name: "main".into(),
+        at: Some(NOON + i64::try_from(n).unwrap() * 60_000),
+        tokens,
+        budget: 7_000,
+        model: "gpt-4.1-mini".into(),
+        cost_micro: Some(900),
+    }
+}
+
+fn differs(words: &str) -> Box<PlanDiff> {
+    let recent = || place(Some(Section::Recent), 412, Reason::Recent);
+    let excluded = place(None, 412, Reason::UserExcluded { once: false });
+    let leased = place(Some(Section::LeasedPins), 96, Reason::Leased { left: 4, engine: true });
+    let deltas = vec![
+        delta(2, Kind::Entered, "日本語: the port", (None, Some(leased)), cause(By::Lease, "The program leased it.")),
+        delta(1, Kind::Left, words, (Some(recent()), Some(excluded)), cause(By::You, "You left it out.")),
+    ];
+    let setting = Setting { name: "mode", before: "Light".into(), after: "Off".into() };
+    Box::new(PlanDiff {
+        before: call(1, 1_204),
+        after: call(2, 888),
+        settings: vec![setting],
+        deltas,
+        same: 4,
+        same_tokens: 700,
+    })
+}
+
+fn history(words: &str) -> Box<ItemHistory> {
+    let stay = |calls, place, causes| Stay { from: call(1, 9), to: call(2, 9), calls, place: Some(place), causes };
+    let out = place(None, 412, Reason::UserExcluded { once: false });
+    Box::new(ItemHistory {
+        atom: turn(1),
+        title: words.into(),
+        turn: Some(1),
+        stays: vec![
+            stay(3, place(Some(Section::Recent), 412, Reason::Recent), Vec::new()),
+            stay(1, out, vec![cause(By::You, "You left it out.")]),
+        ],
+        older: 0,
+        steps: vec![Told { at: NOON, to: Standing::Excluded, words: "You left it out.".into() }],
+    })
+}
+
+fn listed() -> Stage {
+    let mut stage = fixture::opened();
+    let nodes = fixture::story();
+    stage.press("f9");
+    let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
+    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(runs));
+    stage
+}
+
+fn diffs(stage: &Stage) -> Vec<(Option<Which>, Which)> {
+    let of = |request: &Request| match request {
+        Request::DiffPlans { before, after } => Some((before.clone(), after.clone())),
+        _ => None,
+    };
+    stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
+}
+
+fn id(n: u128) -> Which {
+    Which::Named(run_id(n).to_string())
+}
+
+#[test]
+fn two_calls_are_chosen_and_what_changed_is_told() {
+    let mut stage = listed();
+    pictures("calls", &mut stage);
+    stage.press("enter");
+    assert_eq!(diffs(&stage), [(None, id(2))], "the newest stands first, and goes against the one before it");
+    stage.reply(|r| matches!(r, Request::DiffPlans { .. }), Answer::Diff(differs("Why does it fail?\u{202e}")));
+    pictures("call_diff", &mut stage);
+    stage.press("j enter");
+    let why = Request::Why { branch: MAIN, item: Item::Atom(turn(1)), most: None };
+    assert_eq!(stage.sent.last().map(|(_, request)| request), Some(&why));
+    stage
+        .reply(|r| matches!(r, Request::Why { most: None, .. }), Answer::History(history("Why does it fail?\u{202e}")));
+    pictures("item_history", &mut stage);
+    stage.press("esc esc space j enter");
+    assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the one that was taken, against the selected");
+    let ticket = stage.sent.last().unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("The plan of that call is gone.")) });
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Calls that were made"), "the empty screen goes again: {screen}");
+}
+
+#[test]
+fn the_next_call_goes_against_the_last_one() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o D");
+    assert_eq!(diffs(&stage), [(Some(Which::Last(MAIN)), Which::Next(MAIN))]);
+}
+
+fn side(branch: pleach::domain::ids::BranchId, name: &str, words: &[&str]) -> Side {
+    let said = |n: usize, text: &str| Turn {
+        number: u32::try_from(n).unwrap() + 3,
+        atom: turn(u8::try_from(n).unwrap() + 3),
+        messages: vec![
+            Said { node: node_id(1), role: Role::User, text: text.into() },
+            Said { node: node_id(2), role: Role::Assistant, text: format!("**Yes**: {text}") },
+        ],
+    };
+    Side {
+        branch,
+        name: name.into(),
+        turns: words.iter().enumerate().map(|(n, text)| said(n, text)).collect(),
+        more: 0,
+        calls: 2,
+        prompt: 2_400,
+        answer: 310,
+        cost_micro: Some(1_100),
+        tools: vec![("read_file".into(), 2)],
+        models: vec!["gpt-4.1-mini".into()],
+        last: None,
+    }
+}
+
+fn compared(words: &str) -> Box<Comparison> {
+    let title = "Why does login fail after the refresh?".to_owned();
+    Box::new(Comparison {
+        ancestor: Some(Ancestor { node: node_id(4), turn: 2, title, at: NOON }),
+        sides: [side(MAIN, "main", &["And with two tabs?", words]), side(RETRY, "retry", &["Show me the patch."])],
+        plans: Some(differs("x")),
+    })
+}
+
+#[test]
+fn two_branches_side_by_side_and_what_is_picked() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compare retry").press("enter");
+    assert_eq!(stage.sent.last().map(|(_, r)| r), Some(&Request::Compare { a: MAIN, b: RETRY }));
+    let answer = Answer::Compared(compared("日本語\u{202e}"));
+    stage.reply(|r| matches!(r, Request::Compare { .. }), answer);
+    pictures("compare", &mut stage);
+    stage.press("space j space p");
+    let items = vec![Item::Atom(turn(3)), Item::Atom(turn(4))];
+    let wanted = Request::Pick { from: MAIN, items, onto: RETRY, together: true };
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "both turns as one text");
+    stage.press("tab p b");
+    let items = vec![Item::Atom(turn(3))];
+    let one = Request::Pick { from: RETRY, items, onto: MAIN, together: false };
+    let back = Request::BringBack { from: RETRY, onto: Some(MAIN) };
+    assert!(stage.sent.iter().any(|(_, request)| *request == one), "the selected turn of the other side");
+    assert!(stage.sent.iter().any(|(_, request)| *request == back));
+    stage.press("enter");
+    assert!(stage.screen(120, 35).contains("What changed"), "their plans");
+    stage.press("esc esc").type_text("/compare nobody").press("enter");
+    assert!(stage.screen(120, 35).contains("There is no branch"));
+}
