@@ -200,6 +200,8 @@ pub enum When {
     Editor,
     /// On the draft of a summary, and in the list of summaries.
     Drafts,
+    /// In the whole tree of the session.
+    Tree,
 }
 
 impl When {
@@ -217,16 +219,18 @@ impl When {
             Self::Picker => "pickers",
             Self::Editor => "editors",
             Self::Drafts => "summaries",
+            Self::Tree => "tree",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
         Self::Conversation,
         Self::Branches,
+        Self::Tree,
         Self::Overlay,
         Self::Tools,
         Self::Drafts,
@@ -274,7 +278,12 @@ actions! {
     Traces "traces" "Open the tool calls of this session.",
     Branches "branches" "Go to the branches.",
     Palette "palette" "Find any action by its words.",
-    Sessions "sessions" "Open, make, rename or delete a session, or search all of them.",
+    Sessions "sessions" "Open, make, rename or delete a session.",
+    Find "find" "Find messages of all sessions by words and filters.",
+    Back "back" "Go back to where you were before the last jump.",
+    Tree "tree" "Open the whole tree of this session; Esc twice does it too.",
+    Fold "fold" "Fold what is below, or go up.",
+    Unfold "unfold" "Unfold what is below, or go into it.",
     Models "models" "Choose the model that is asked.",
     Help "help" "Show all keys.",
     NextPane "next-pane" "Go to the next pane.",

@@ -29,6 +29,10 @@ impl Core {
                 self.draft_capsule(Some(ticket), branch, kind, up_to, by)
             }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
+            Request::Find { line, limit } => {
+                self.seeker.look(ticket, line, limit);
+                Ok(())
+            }
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -54,6 +58,7 @@ impl Core {
             Request::OpenSession { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
             }
+            Request::OpenAt { session, node } => self.open_at(session, node),
             Request::RenameSession { session, title } => self.rename_session(session.as_deref(), &title),
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),

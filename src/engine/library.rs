@@ -75,6 +75,16 @@ impl Core {
         Ok(Answer::Opened(Arc::new(view)))
     }
 
+    /// Opens a session on a branch that holds a message.
+    pub(super) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let holding = self.sessions.get(&id).and_then(|session| session.holding(node));
+        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
+    }
+
     /// Renames a session.
     pub(super) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;

@@ -5,6 +5,7 @@ use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
+use crate::domain::find::FoundMessages;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
 use crate::domain::mark::Actor;
@@ -27,6 +28,8 @@ pub enum Answer {
     Done(String),
     /// Sessions.
     Sessions(Vec<SessionCard>),
+    /// Messages that were found.
+    Found(Box<FoundMessages>),
     /// The session is open.
     Opened(Arc<SessionView>),
     /// Contents; nodes that are gone are missing.

@@ -3,8 +3,10 @@
 
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
+use super::find::Finder;
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::tree::Grove;
 use super::{Action, When};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, SessionId};
@@ -185,6 +187,10 @@ pub enum Layer {
     Draft(Box<Desk>),
     /// Summaries in use.
     Capsules(Box<Shelf>),
+    /// The search over all messages.
+    Find(Box<Finder>),
+    /// The whole tree of the session.
+    Tree(Box<Grove>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -201,7 +207,9 @@ impl Layer {
             Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
             Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
-            Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
+            Self::Tree(grove) if grove.filtering => vec![When::Picker, When::Always],
+            Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
+            Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
         }
@@ -217,6 +225,8 @@ impl Layer {
             | Self::Editor(_)
             | Self::Draft(_)
             | Self::Capsules(_)
+            | Self::Find(_)
+            | Self::Tree(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

@@ -5,6 +5,7 @@ pub mod bodies;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
+pub mod find;
 pub mod layer;
 pub mod live;
 pub mod overlay;
@@ -14,6 +15,7 @@ pub mod plan;
 pub mod session;
 pub mod slash;
 pub mod status;
+pub mod tree;
 
 use crate::config::keymap;
 use crate::domain::ids::{BranchId, NodeId};
@@ -81,6 +83,10 @@ pub enum Pending {
     Steps(Atom),
     /// The exact request.
     Wire,
+    /// Messages of all sessions.
+    Find,
+    /// Opening a session to go to a message, or to the end.
+    OpenAt(Option<NodeId>),
     /// The list of sessions.
     Sessions,
     /// The list of models.
@@ -184,6 +190,8 @@ pub struct Model {
     pub waiting: HashMap<BranchId, composer::Draft>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
+    /// Where the person was before each jump, the last one last.
+    pub places_before: Vec<find::Spot>,
     /// The loop ends.
     pub quit: bool,
 }
@@ -221,6 +229,11 @@ impl Model {
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);
+        for layer in &mut self.layers {
+            if let layer::Layer::Tree(grove) = layer {
+                grove.rebuild(session);
+            }
+        }
         let from = self.conversation.rebuild(session);
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);

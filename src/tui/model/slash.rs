@@ -58,7 +58,11 @@ pub const WORDED: &[Worded] = &[
         words: "off|ask|self|policy",
         sentence: "Whether summaries are made by themselves on this branch, and used unasked.",
     },
-    Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
+    Worded {
+        name: "search",
+        words: "WORDS",
+        sentence: "Find messages of all sessions; filters as role:user or after:2026-01-01.",
+    },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];
 

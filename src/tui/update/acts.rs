@@ -88,6 +88,9 @@ pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             }
             last
         }
+        (Some(Layer::Tree(grove)), _) => {
+            grove.selected().zip(model.session.as_ref()).map(|(row, session)| session.tree.head(row.last).id)
+        }
         (_, Focus::Conversation) => selected_node(model),
         (_, Focus::Branches) => {
             branch = model.panel.selected().unwrap_or(branch);

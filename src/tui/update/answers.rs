@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, drafts, lists, memories, open, send, trouble};
+use super::{ask, drafts, find, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -41,6 +41,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Sessions | Pending::Models | Pending::Memories, Err(failure)) => {
             lists::failed(model, ticket.0);
             trouble(model, &failure);
+        }
+        (Pending::Find, Ok(Answer::Found(found))) => find::came(model, ticket.0, Ok(*found)),
+        (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
+        (Pending::OpenAt(node), Ok(Answer::Opened(view))) => {
+            opened(model, &view, out);
+            find::arrive(model, node);
         }
         (Pending::Steps(_), Err(_)) => {}
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),

@@ -7,10 +7,12 @@ mod ask;
 mod branches;
 mod drafts;
 mod engine;
+mod find;
 mod keys;
 mod lists;
 mod memories;
 mod open;
+mod tree;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};
@@ -28,7 +30,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             ask::tell_that_it_waits(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
-        Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Paste(text) => keys::paste(model, &text, &mut out),
         Msg::Resize(columns, rows) => model.size = (columns, rows),
         Msg::Wheel(rows) => keys::scroll(model, rows),
         Msg::Engine(event) => engine::event(model, *event, &mut out),

@@ -3,7 +3,7 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, capsules, drafts, help, overlay, paint, picker, tools};
+use super::{Look, capsules, drafts, find, help, overlay, paint, picker, tools, tree};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -45,6 +45,8 @@ pub(super) fn draw(
             Layer::Editor(it) => editor(&look, it, area, buf),
             Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
+            Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
+            Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
                 seen = Some((help::last(&look, area), 0));
@@ -56,6 +58,8 @@ pub(super) fn draw(
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
+        (Layer::Find(finder), Some((page, _))) => finder.page = page,
+        (Layer::Tree(grove), Some((page, _))) => grove.page = page,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
         _ => {}
     }

@@ -24,6 +24,7 @@ mod context;
 mod conversation;
 mod drafts;
 mod empty;
+mod find;
 mod help;
 mod layers;
 mod layout;
@@ -31,6 +32,7 @@ mod overlay;
 mod paint;
 mod picker;
 mod tools;
+mod tree;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
