@@ -17,6 +17,7 @@ mod pins;
 mod plan;
 pub mod repair;
 mod retrieve;
+mod search;
 mod sessions;
 pub mod shape;
 pub mod stop;

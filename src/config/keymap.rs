@@ -273,6 +273,7 @@ actions! {
     HistoryUp "history-up" "Move up; on the first line, the message sent before.",
     HistoryDown "history-down" "Move down; on the last line, the message sent after.",
     Complete "complete" "Complete the command, or go to the next pane.",
+    Compose "compose" "Write the message in your own editor ($VISUAL or $EDITOR).",
     CycleMode "cycle-mode" "Cycle the context mode: Off, Light, Heavy.",
     Context "context" "Open what the next call will hold, and why.",
     Traces "traces" "Open the tool calls of this session.",

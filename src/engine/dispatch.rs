@@ -90,6 +90,7 @@ impl Core {
             Request::Sibling { branch, node, step } => self.sibling(branch, node, step),
             Request::Mark { branch, items, act } => self.mark(branch, &items, act),
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
+            Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::WireText { branch } => self.wire_text(branch),

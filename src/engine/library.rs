@@ -3,7 +3,7 @@
 
 use super::api::{Answer, Event};
 use super::core::Core;
-use super::session::Session;
+use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
 use crate::domain::failure::{Failure, FailureKind};
@@ -112,9 +112,12 @@ impl Core {
             );
         }
         self.recover_session(id);
-        let nodes: Vec<NodeId> = Session::load(&self.store, id)?.tree.heads().map(|head| head.id).collect();
+        let whole = Session::load(&self.store, id)?;
+        let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
-        self.store.write(vec![Write::DropEmbeddings(vectors), Write::DeleteSession(id)])?;
+        let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
+        let gone = [Write::DropEmbeddings(vectors), Write::DeleteSession(id)];
+        self.store.write(drafts.chain(gone).collect())?;
         self.forget_vectors();
         if let Some(old) = self.sessions.remove(&id) {
             let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
@@ -124,6 +127,16 @@ impl Core {
             self.current = None;
         }
         Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
+    }
+
+    /// Keeps what is being written on a branch.
+    pub(super) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
+        self.branch(branch)?;
+        if !self.store.read_only() {
+            let value = (!text.is_empty()).then(|| text.to_owned());
+            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+        }
+        Ok(Answer::Done(String::new()))
     }
 
     /// Sessions that hold these words, best match first.

@@ -231,6 +231,13 @@ pub enum Request {
         /// Which message.
         node: NodeId,
     },
+    /// Keeps what is being written on a branch, so that it is there after a restart; empty forgets it.
+    KeepDraft {
+        /// On which branch.
+        branch: BranchId,
+        /// The words.
+        text: Arc<str>,
+    },
     /// Contents of nodes of an open session.
     Bodies {
         /// Which.

@@ -187,6 +187,8 @@ pub struct SessionView {
     pub traces: Vec<ToolTrace>,
     /// Whether the workspace folder is trusted, and which it is.
     pub workspace: (String, bool),
+    /// What was being written on branches when they were left.
+    pub drafts: Vec<(BranchId, Arc<str>)>,
     /// What recovery found at opening ("1 answer was interrupted; …"), empty when nothing.
     pub recovered: Vec<String>,
 }

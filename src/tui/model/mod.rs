@@ -18,7 +18,7 @@ pub mod status;
 pub mod tree;
 
 use crate::config::keymap;
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::Atom;
 use std::collections::HashMap;
 
@@ -120,6 +120,10 @@ pub enum Pending {
     Capsules,
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
+    /// Keeping a draft.
+    Kept,
+    /// Earlier messages of a session, for the composer.
+    Earlier(SessionId),
     /// Anything whose answer is a sentence.
     Act,
 }
@@ -190,6 +194,8 @@ pub struct Model {
     pub waiting: HashMap<BranchId, composer::Draft>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
+    /// When the draft is to be stored.
+    pub keep: composer::Keep,
     /// Where the person was before each jump, the last one last.
     pub places_before: Vec<find::Spot>,
     /// The loop ends.
@@ -213,7 +219,7 @@ impl Model {
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let ticking = self.live_here().map(|live| live.next_second(self.now));
-        [self.plan.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
+        [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
     }
 
     /// When it is to be said that a call waits for its plan.

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, drafts, find, lists, memories, open, send, trouble};
+use super::{ask, composing, drafts, find, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -47,6 +47,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::OpenAt(node), Ok(Answer::Opened(view))) => {
             opened(model, &view, out);
             find::arrive(model, node);
+        }
+        (Pending::Kept, Ok(_)) => {}
+        (Pending::Earlier(id), Ok(Answer::Bodies(nodes))) => {
+            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
+                composing::earlier(model, &nodes);
+            }
         }
         (Pending::Steps(_), Err(_)) => {}
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
@@ -139,6 +145,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     if let Some(old) = model.session.as_mut().filter(|old| old.card.id == session.card.id) {
         session.settings = std::mem::take(&mut old.settings);
     }
+    view.drafts.iter().for_each(|(branch, text)| model.composer.restore(*branch, text));
     model.composer.swap(before, view.current);
     model.session = Some(session);
     model.panel.cursor = 0;

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, drafts, find, lists, memories, open, send, tree};
+use super::{acts, ask, branches, composing, drafts, find, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -154,6 +154,8 @@ fn input(chord: Chord) -> Input {
 pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     match run {
         Action::Send => ask::enter(model, out),
+        Action::Compose => composing::to_editor(model, out),
+        Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
             composing(model, run, chord);
         }

@@ -5,6 +5,7 @@ mod acts;
 mod answers;
 mod ask;
 mod branches;
+mod composing;
 mod drafts;
 mod engine;
 mod find;
@@ -39,7 +40,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),
         Msg::Suspend => out.push(Cmd::Suspend),
+        Msg::Composed(result) => composing::edited(model, result),
     }
+    composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
     out

@@ -89,6 +89,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
                     Request::Replan { .. } => Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story())))),
                     Request::RowText { .. } | Request::WireText { .. } => Ok(Answer::Text(words.clone())),
                     Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),
+                    Request::Find { .. } => Ok(Answer::Found(Box::new(super::find::found(&words)))),
                     Request::Sessions => Ok(Answer::Sessions(vec![fixture::card(&words)])),
                     _ if n == 10 => Ok(Answer::Done(words.clone())),
                     _ => Err(failure()),
