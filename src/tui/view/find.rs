@@ -45,8 +45,9 @@ pub(super) fn draw(look: &Look<'_>, finder: &Finder, area: Rect, buf: &mut Buffe
     let list = Rect { y: inside.y + 3, height: inside.height - 3, ..inside };
     let page = usize::from(list.height / ROWS).max(1);
     if finder.found.messages.is_empty() {
-        let rows = nothing(finder, usize::from(list.width).saturating_sub(2));
-        paint::lines(look.theme, &rows, list, buf);
+        let within = Rect { x: list.x + 3, width: list.width.saturating_sub(4), ..list };
+        let rows = nothing(finder, usize::from(within.width));
+        paint::lines(look.theme, &rows, within, buf);
         return page;
     }
     let from = finder.cursor / page * page;
@@ -97,10 +98,10 @@ fn nothing(finder: &Finder, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !finder.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "   No message has all of that.")];
+        return vec![Line::of(Ink::Dim, "No message has all of that.")];
     }
     let mut rows = text::markdown::Flow::plain(
-        "  Type words that a message of any session has; the newest come first. Words in \"quotes\" stand beside one \
+        "Type words that a message of any session has; the newest come first. Words in \"quotes\" stand beside one \
          another. Filters go into the same line:",
         width,
         Ink::Dim,
@@ -109,7 +110,7 @@ fn nothing(finder: &Finder, width: usize) -> Vec<Line> {
     rows.extend(
         FILTERS
             .iter()
-            .map(|(name, value)| Line::of(Ink::Accent, &format!("   {:<9}", format!("{name}:"))).with(Ink::Dim, value)),
+            .map(|(name, value)| Line::of(Ink::Accent, &format!("{:<9}", format!("{name}:"))).with(Ink::Dim, value)),
     );
     rows
 }

@@ -64,14 +64,12 @@ fn hints(look: &Look<'_>, grove: &Grove) -> String {
     let (fold, unfold) = (key(Action::Fold), key(Action::Unfold));
     let (fork, name) = (look.key_in(Action::Fork, When::Panel), key(Action::Rename));
     let filter = look.key_in(Action::Filter, When::Panel);
-    format!(
-        "Enter goes there   {fold} fold  {unfold} unfold   {filter} filter   {fork} fork here   {name} rename   Esc leaves"
-    )
+    format!("Enter goes there  {fold} {unfold} fold  {filter} filter  {fork} fork  {name} rename  Esc leaves")
 }
 
 fn filter(grove: &Grove) -> Line {
     if !grove.filtering && grove.filter.is_empty() {
-        return Line::of(Ink::Dim, " A line is a stretch of messages; what turns off stands one step in.");
+        return Line::of(Ink::Dim, " A line is a stretch of messages; ways that turn off stand in.");
     }
     let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &grove.filter);
     if grove.filtering { line.with(Ink::Accent, "_") } else { line }
@@ -139,7 +137,7 @@ fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16
         if session.unread.contains(&branch.id) {
             line.push(Ink::Warn, &format!("{} ", glyphs.unread));
         }
-        let name = text::fit(&branch.name, usize::from(width) / 5, glyphs.ellipsis);
+        let name = text::fit(&branch.name, usize::from(width) / 4, glyphs.ellipsis);
         line.push(if here { Ink::Heading } else { Ink::Accent }, &name);
         if here {
             line.push(Ink::Accent, &format!(" {}", glyphs.here));

@@ -55,8 +55,10 @@ fn a_kept_draft_is_there_after_a_restart() {
 fn up_brings_earlier_messages_of_the_session() {
     let mut stage = fixture::opened();
     stage.press("up");
+    assert_eq!(stage.model.composer.first_line(), "And with two tabs open? 日本語 works too.");
+    stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
-    stage.press("down");
+    stage.press("down down");
     assert!(stage.model.composer.is_empty());
     stage.type_text("one\ntwo").press("up");
     assert_eq!(stage.model.composer.area().lines().len(), 1, "typed text is never replaced");
