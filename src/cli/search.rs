@@ -118,6 +118,7 @@ fn words_of(message: &FoundMessage) -> String {
     let skip =
         if message.pieces.iter().any(|(hit, _)| *hit) { lead.chars().count().saturating_sub(WIDE / 2) } else { 0 };
     let text: String = whole.chars().skip(skip).collect();
+    let text = if skip > 0 { text.split_once(' ').map_or(text.as_str(), |(_, rest)| rest) } else { text.as_str() };
     column(&text.split_whitespace().collect::<Vec<_>>().join(" "), WIDE).trim_end().to_owned()
 }
 

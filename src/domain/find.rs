@@ -94,16 +94,12 @@ impl Find {
                 Some((name, value)) => find.filter(&name, value, offset),
                 None if find.phrases.len() < WORDS && token.text.chars().any(char::is_alphanumeric) => {
                     find.phrases.push(token.text.clone());
+                    find.open = !token.quoted && token.text.chars().count() >= OPEN;
                 }
                 None => {}
             }
         }
-        find.open = tokens.last().is_some_and(|last| {
-            !last.quoted
-                && !line.ends_with(char::is_whitespace)
-                && find.phrases.last() == Some(&last.text)
-                && last.text.chars().count() >= OPEN
-        });
+        find.open &= !line.ends_with(char::is_whitespace);
         find
     }
 
@@ -246,7 +242,7 @@ mod tests {
         assert_eq!(find.after, Some(1_767_225_600_000));
         assert_eq!(Find::read("after:2026-01-01", 3_600).after, Some(1_767_225_600_000 - 3_600_000));
         assert!(!Find::read("dance ", 0).open && !Find::read("\"dance\"", 0).open && !Find::read("ab", 0).open);
-        assert!(!Find::read("dance role:user", 0).open, "the filter is the last word");
+        assert!(Find::read("danc role:user", 0).open && !Find::read("dance role:user ", 0).open);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn expression(typed: &str) -> Option<String> {
         .map(str::to_owned)
         .collect();
     let last = words.last()?;
-    let open = !cleaned.ends_with(char::is_whitespace) && last.chars().count() >= 5;
+    let open = !cleaned.ends_with(char::is_whitespace) && last.chars().count() >= 3;
     Some(phrases(&words, open))
 }
 

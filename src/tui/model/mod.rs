@@ -194,6 +194,8 @@ pub struct Model {
     pub waiting: HashMap<BranchId, composer::Draft>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
+    /// The message to go to once a branch was made for it.
+    pub land_on: Option<NodeId>,
     /// When the draft is to be stored.
     pub keep: composer::Keep,
     /// Where the person was before each jump, the last one last.

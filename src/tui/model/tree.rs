@@ -55,6 +55,8 @@ pub struct Grove {
     pub filtering: bool,
     /// Rows that there was room for, when last drawn.
     pub page: usize,
+    /// A message that no branch holds, for which this was opened, and its stretch.
+    pub wanted: Option<(NodeId, Slot)>,
     by_first: HashMap<Slot, usize>,
 }
 

@@ -54,6 +54,11 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 composing::earlier(model, &nodes);
             }
         }
+        (Pending::OpenAt(_), Err(failure)) => {
+            // A sentence is not seen under a full screen.
+            model.layers.clear();
+            trouble(model, &failure);
+        }
         (Pending::Steps(_), Err(_)) => {}
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
@@ -120,6 +125,11 @@ fn looked(model: &mut Model, findings: Vec<Finding>) {
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let (id, parent) = (branch.id, branch.parent);
     super::branches::stand_on(model, branch);
+    let node = model.land_on.take();
+    let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
+    if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
+        find::land(model, node);
+    }
     if let Some(draft) = draft {
         if let Some(parent) = parent {
             model.waiting.remove(&parent);

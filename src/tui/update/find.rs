@@ -113,8 +113,6 @@ pub(super) fn land(model: &mut Model, node: NodeId) {
         model.conversation.select(at);
         model.focus = Focus::Conversation;
     } else {
-        super::tree::open_at(model, Some(node));
-        let text = "No branch holds this message; Enter makes one there.";
-        model.status.say(Weight::Notice, text, model.now);
+        super::tree::open_for(model, node);
     }
 }

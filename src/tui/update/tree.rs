@@ -29,6 +29,14 @@ pub(super) fn open_at(model: &mut Model, node: Option<NodeId>) {
     model.layers.push(Layer::Tree(Box::new(grove)));
 }
 
+/// Opens the tree at a message that no branch holds.
+pub(super) fn open_for(model: &mut Model, node: NodeId) {
+    open_at(model, Some(node));
+    if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
+        grove.wanted = grove.selected().map(|row| (node, row.first));
+    }
+}
+
 /// Folding and unfolding.
 pub(super) fn action(model: &mut Model, run: Action) {
     let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
@@ -78,6 +86,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let (Some(session), Some(row)) = (&model.session, grove.selected()) else { return };
     let (first, last) = (session.tree.head(row.first).id, session.tree.head(row.last).id);
+    let wanted = grove.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
     find::leave_here(model);
     match leading {
@@ -86,6 +95,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             find::land(model, first);
         }
         None => {
+            model.land_on = Some(wanted.unwrap_or(first));
             let request = Request::Fork { branch: current, at: Some(last), name: None, switch: true };
             send(model, request, Pending::Fork(None), out);
         }

@@ -68,6 +68,10 @@ fn hints(look: &Look<'_>, grove: &Grove) -> String {
 }
 
 fn filter(grove: &Grove) -> Line {
+    let here = grove.selected().map(|row| row.first);
+    if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
+        return Line::of(Ink::Warn, " No branch holds that message; Enter makes one here.");
+    }
     if !grove.filtering && grove.filter.is_empty() {
         return Line::of(Ink::Dim, " A line is a stretch of messages; ways that turn off stand in.");
     }

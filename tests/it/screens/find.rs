@@ -107,6 +107,35 @@ fn tree() {
 }
 
 #[test]
+fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
+    let mut nodes = fixture::story();
+    let lost = fixture::said(40, Some(&nodes[0]), Role::Assistant, "a way that was left");
+    let lost_too = fixture::said(41, Some(&lost), Role::User, "and its end");
+    let branches = vec![fixture::branch(MAIN, "main", nodes.last(), None)];
+    nodes.extend([lost.clone(), lost_too.clone()]);
+    let view = fixture::view(&nodes, branches);
+    let mut stage = fixture::open(nodes, view);
+    stage.press("ctrl-r").type_text("left");
+    let hit = message(41, SESSION, Role::User, &[(true, "left")]);
+    let hits = FoundMessages { messages: vec![hit], ..FoundMessages::default() };
+    stage.reply(find, Answer::Found(Box::new(hits))).press("enter");
+    let view = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::OpenAt { .. })).unwrap().0;
+    let answer = std::sync::Arc::new(fixture::view(
+        &[fixture::story(), vec![lost, lost_too.clone()]].concat(),
+        vec![fixture::branch(MAIN, "main", fixture::story().last(), None)],
+    ));
+    stage.answer(view, Answer::Opened(answer));
+    assert!(stage.screen(100, 30).contains("No branch holds that message"));
+    stage.press("enter");
+    let fork = |r: &Request| matches!(r, Request::Fork { at: Some(at), .. } if *at == lost_too.head.id);
+    let made = fixture::branch(RETRY, "left", Some(&lost_too), Some(MAIN));
+    stage.reply(fork, Answer::Branch(Box::new(made)));
+    assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
+    let slot = stage.model.conversation.selected().unwrap();
+    assert_eq!(stage.model.session.as_ref().unwrap().tree.head(slot).id, lost_too.head.id);
+}
+
+#[test]
 fn the_tree_folds_filters_and_goes_there() {
     let mut stage = fixture::opened();
     stage.press("f7 home");
