@@ -29,7 +29,7 @@ pub(super) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> R
         Answer::Sessions(cards) => cards,
         other => return Err(unexpected(&other)),
     };
-    let groups = grouped(&cards, &found.messages, &titled(&line));
+    let groups = grouped(&cards, &found.messages, titled(&line).as_deref());
     if run.io.json {
         return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());
     }
@@ -69,7 +69,7 @@ fn titled(line: &str) -> Option<String> {
 fn grouped<'a>(
     cards: &'a [SessionCard],
     messages: &'a [FoundMessage],
-    title: &Option<String>,
+    title: Option<&str>,
 ) -> Vec<(&'a SessionCard, Vec<&'a FoundMessage>)> {
     let mut groups: Vec<(&SessionCard, Vec<&FoundMessage>)> = Vec::new();
     for message in messages {
@@ -79,7 +79,7 @@ fn grouped<'a>(
             groups.push((card, vec![message]));
         }
     }
-    let named = |card: &&SessionCard| title.as_ref().is_some_and(|title| card.title.to_lowercase().contains(title));
+    let named = |card: &&SessionCard| title.is_some_and(|title| card.title.to_lowercase().contains(title));
     for card in cards.iter().filter(named) {
         if !groups.iter().any(|(known, _)| known.id == card.id) {
             groups.push((card, Vec::new()));

@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
+    pub(super) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
         if !self.sessions.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
             self.sessions.insert(id, session);
@@ -73,16 +73,6 @@ impl Core {
             self.learn_window(&branch);
         }
         Ok(Answer::Opened(Arc::new(view)))
-    }
-
-    /// Opens a session on a branch that holds a message.
-    pub(super) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
-        if !self.sessions.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.insert(id, session);
-        }
-        let holding = self.sessions.get(&id).and_then(|session| session.holding(node));
-        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
     }
 
     /// Renames a session.
@@ -127,16 +117,6 @@ impl Core {
             self.current = None;
         }
         Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
-    }
-
-    /// Keeps what is being written on a branch.
-    pub(super) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
-        self.branch(branch)?;
-        if !self.store.read_only() {
-            let value = (!text.is_empty()).then(|| text.to_owned());
-            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
-        }
-        Ok(Answer::Done(String::new()))
     }
 
     /// Sessions that hold these words, best match first.

@@ -1,13 +1,16 @@
-//! Finding messages over all sessions, on a thread of its own: only the newest search is worked on.
-//! Not for: retrieval into prompts (`finder`), or where a found message is opened (`library`).
+//! Finding messages over all sessions, on a thread of its own: only the newest search is worked on; opening one that was
+//! found; keeping the one that is being written.
+//! Not for: retrieval into prompts (`finder`).
 
 use super::api::{Answer, Event, Ticket};
-use super::session::Session;
+use super::core::Core;
+use super::session::{Session, draft_key};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::find::{Find, FoundMessages};
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::store::Store;
+use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -74,6 +77,28 @@ fn found(store: &Store, search: &Search, stale: &dyn Fn() -> bool) -> Result<Fou
     let more = messages.len() > search.limit;
     messages.truncate(search.limit);
     Ok(FoundMessages { messages, more, problems })
+}
+
+impl Core {
+    /// Opens a session on a branch that holds a message.
+    pub(super) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let holding = self.sessions.get(&id).and_then(|session| session.holding(node));
+        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
+    }
+
+    /// Keeps what is being written on a branch.
+    pub(super) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
+        self.branch(branch)?;
+        if !self.store.read_only() {
+            let value = (!text.is_empty()).then(|| text.to_owned());
+            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+        }
+        Ok(Answer::Done(String::new()))
+    }
 }
 
 impl Session {

@@ -42,25 +42,13 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Find, Ok(Answer::Found(found))) => find::came(model, ticket.0, Ok(*found)),
         (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
-        (Pending::OpenAt(node), Ok(Answer::Opened(view))) => {
-            opened(model, &view, out);
-            find::arrive(model, node);
-        }
-        (Pending::Kept, Ok(_)) => {}
-        (Pending::Earlier(id), Ok(Answer::Bodies(nodes))) => {
-            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
-                composing::earlier(model, &nodes);
-            }
-        }
         (Pending::OpenAt(_), Err(failure)) => {
             // A sentence is not seen under a full screen.
             model.layers.clear();
             trouble(model, &failure);
         }
-        (Pending::Steps(_), Err(_)) => {}
-        (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
+        (Pending::Kept, Ok(_)) | (Pending::Steps(_), Err(_)) => {}
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
@@ -68,34 +56,52 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         }
         (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
-        (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
-        (Pending::CapsuleAct, Ok(answer)) => drafts::acted(model, &answer, out),
-        (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
-        (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
-        (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
-        (Pending::Memories, Ok(Answer::Memories(all))) => memories::came(model, ticket.0, &all),
-        (Pending::MemoryAct, Ok(answer)) => memories::acted(model, &answer, out),
-        (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
-        (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
-        (Pending::Wire, Ok(Answer::Text(text))) => {
+        (what_for, Ok(answer)) => came(model, ticket, what_for, answer, out),
+    }
+}
+
+/// Answers that are no failures.
+fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
+    match (what_for, answer) {
+        (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
+        (Pending::OpenAt(node), Answer::Opened(view)) => {
+            opened(model, &view, out);
+            find::arrive(model, node);
+        }
+        (Pending::Earlier(id), Answer::Bodies(nodes)) => {
+            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
+                composing::earlier(model, &nodes);
+            }
+        }
+        (Pending::Steps(atom), Answer::Steps(steps)) => item_steps(model, atom, &steps),
+        (Pending::Capsules, Answer::Capsules(cards)) => drafts::listed(model, cards),
+        (Pending::CapsuleAct, answer) => drafts::acted(model, &answer, out),
+        (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
+        (Pending::Sessions, Answer::Sessions(cards)) => lists::sessions_came(model, ticket.0, &cards),
+        (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
+        (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
+        (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
+        (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
+        (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
+        (Pending::Wire, Answer::Text(text)) => {
             model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
         }
-        (Pending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
-        (Pending::Switch, Ok(Answer::Branch(branch))) => {
+        (Pending::Fork(draft), Answer::Branch(branch)) => forked(model, *branch, draft, out),
+        (Pending::Switch, Answer::Branch(branch)) => {
             if let Some(session) = &mut model.session {
                 session.put_branch(*branch);
                 model.refresh();
             }
         }
-        (Pending::EditText(id), Ok(Answer::Bodies(nodes))) => edit_text(model, id, &nodes),
-        (Pending::CopyText(id), Ok(Answer::Bodies(nodes))) => {
+        (Pending::EditText(id), Answer::Bodies(nodes)) => edit_text(model, id, &nodes),
+        (Pending::CopyText(id), Answer::Bodies(nodes)) => {
             if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
-        (_, Ok(Answer::Done(sentence))) => model.status.say(Weight::Notice, sentence, model.now),
-        (_, Ok(Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
-        (_, Ok(_)) => {}
+        (_, Answer::Done(sentence)) => model.status.say(Weight::Notice, sentence, model.now),
+        (_, Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
+        (_, _) => {}
     }
 }
 

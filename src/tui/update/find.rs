@@ -95,12 +95,11 @@ pub(super) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
 /// A session was opened to go to a message, or to the end.
 pub(super) fn arrive(model: &mut Model, node: Option<NodeId>) {
     model.layers.clear();
-    match node {
-        Some(node) => land(model, node),
-        None => {
-            model.focus = Focus::Composer;
-            model.conversation.follow();
-        }
+    if let Some(node) = node {
+        land(model, node);
+    } else {
+        model.focus = Focus::Composer;
+        model.conversation.follow();
     }
 }
 
