@@ -106,8 +106,7 @@ impl Core {
         let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
         let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
-        let gone = [Write::DropEmbeddings(vectors), Write::DeleteSession(id)];
-        self.store.write(drafts.chain(gone).collect())?;
+        self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
         if let Some(old) = self.sessions.remove(&id) {
             let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
