@@ -267,7 +267,7 @@ impl Bench {
                     self.again()?;
                 }
                 Cmd::Compose(text) => {
-                    let result = self.lend(&text)?;
+                    let result = lend(&text)?;
                     self.again()?;
                     let more = update::update(&mut self.model, Msg::Composed(result));
                     self.perform(more)?;
@@ -285,19 +285,6 @@ impl Bench {
         self.screen.clear()
     }
 
-    /// Lends the terminal to the person's editor. Keys are its own meanwhile.
-    fn lend(&mut self, text: &str) -> io::Result<Result<String, String>> {
-        let Some(_held) = input::hold() else {
-            return Ok(Err("The terminal could not be lent to an editor; the message is as it was.".to_owned()));
-        };
-        terminal::switch_off();
-        let lent = system::lend();
-        let result = editor::edit(text);
-        drop(lent);
-        terminal::switch_on()?;
-        Ok(result)
-    }
-
     fn draw(&mut self) -> io::Result<()> {
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
@@ -309,6 +296,19 @@ impl Bench {
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
     }
+}
+
+/// Lends the terminal to the person's editor. Keys are its own meanwhile.
+fn lend(text: &str) -> io::Result<Result<String, String>> {
+    let Some(_held) = input::hold() else {
+        return Ok(Err("The terminal could not be lent to an editor; the message is as it was.".to_owned()));
+    };
+    terminal::switch_off();
+    let lent = system::lend();
+    let result = editor::edit(text);
+    drop(lent);
+    terminal::switch_on()?;
+    Ok(result)
 }
 
 /// Whether a message is a part of writing.

@@ -89,15 +89,12 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let wanted = grove.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
     find::leave_here(model);
-    match leading {
-        Some(branch) => {
-            branches::switch(model, branch, out);
-            find::land(model, first);
-        }
-        None => {
-            model.land_on = Some(wanted.unwrap_or(first));
-            let request = Request::Fork { branch: current, at: Some(last), name: None, switch: true };
-            send(model, request, Pending::Fork(None), out);
-        }
+    if let Some(branch) = leading {
+        branches::switch(model, branch, out);
+        find::land(model, first);
+        return;
     }
+    model.land_on = Some(wanted.unwrap_or(first));
+    let request = Request::Fork { branch: current, at: Some(last), name: None, switch: true };
+    send(model, request, Pending::Fork(None), out);
 }

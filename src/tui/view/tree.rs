@@ -81,11 +81,10 @@ fn filter(grove: &Grove) -> Line {
 
 fn facts(session: &Session, grove: &Grove) -> Line {
     let messages = text::counted(session.tree.len() as u64, "message");
-    let words = match grove.filter.is_empty() {
-        true => format!("{messages} "),
-        false => {
-            format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(grove.all.len() as u64))
-        }
+    let words = if grove.filter.is_empty() {
+        format!("{messages} ")
+    } else {
+        format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(grove.all.len() as u64))
     };
     Line::of(Ink::Dim, &words)
 }
