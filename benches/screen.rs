@@ -168,6 +168,7 @@ fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         runs: Vec::new(),
         traces: Vec::new(),
         workspace: ("/project".into(), false),
+        drafts: Vec::new(),
         recovered: Vec::new(),
     }
 }

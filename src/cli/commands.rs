@@ -214,11 +214,15 @@ pub enum SessionCommand {
         #[arg(short, long)]
         yes: bool,
     },
-    /// Sessions in whose title or messages these words stand.
+    /// Messages of all sessions by words and filters, the newest first, and sessions with the words in their title.
     Search {
-        /// The words.
+        /// The words; `role:`, `session:`, `branch:`, `model:`, `tool:`, `after:2026-01-01` and `before:` among them are
+        /// filters.
         #[arg(required = true)]
         words: Vec<String>,
+        /// At most so many messages.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
+        limit: u16,
     },
 }
 

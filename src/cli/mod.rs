@@ -20,6 +20,7 @@ mod plan;
 mod race;
 pub mod repair;
 mod retrieve;
+mod search;
 mod sessions;
 pub mod shape;
 pub mod stop;

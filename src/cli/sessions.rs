@@ -6,7 +6,7 @@ use super::args::{BranchCommand, SessionCommand, StateCommand};
 use super::client::unexpected;
 use super::output::{column, time};
 use super::stop::Stop;
-use super::{branches, editor, pick, shape};
+use super::{branches, editor, pick, search, shape};
 use crate::domain::branch::SessionCard;
 use crate::domain::lane::Lane;
 use crate::domain::mode::Mode;
@@ -16,10 +16,8 @@ use serde_json::{Value, json};
 /// `session`.
 pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result<(), Stop> {
     match command {
-        SessionCommand::List => cards(run, Request::Sessions, "No sessions yet."),
-        SessionCommand::Search { words } => {
-            cards(run, Request::SearchSessions { words: words.join(" ") }, "Nothing found.")
-        }
+        SessionCommand::List => list_sessions(run),
+        SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
         SessionCommand::New { title } => {
             match run.client.call(Request::NewSession { title: title.join(" ") }, &mut run.io)? {
                 Answer::Opened(view) => {
@@ -49,8 +47,8 @@ pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
     }
 }
 
-fn cards(run: &mut Run<'_, '_>, request: Request, none: &str) -> Result<(), Stop> {
-    let found = match run.client.call(request, &mut run.io)? {
+fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let found = match run.client.call(Request::Sessions, &mut run.io)? {
         Answer::Sessions(found) => found,
         other => return Err(unexpected(&other)),
     };
@@ -61,12 +59,12 @@ fn cards(run: &mut Run<'_, '_>, request: Request, none: &str) -> Result<(), Stop
         run.io.say(&card_line(card));
     }
     if found.is_empty() {
-        run.io.say(none);
+        run.io.say("No sessions yet.");
     }
     Ok(())
 }
 
-fn card_line(card: &SessionCard) -> String {
+pub(super) fn card_line(card: &SessionCard) -> String {
     let title = column(&card.title, 48);
     format!(
         "{}  {}  {title}  {:>6} messages  {} branches",

@@ -121,6 +121,7 @@ fn view() -> SessionView {
         runs: Vec::new(),
         traces: Vec::new(),
         workspace: (String::new(), false),
+        drafts: Vec::new(),
         recovered: vec!["1 answer was interrupted".into()],
     }
 }

@@ -206,6 +206,8 @@ pub enum When {
     Calls,
     /// On two branches side by side.
     Compare,
+    /// In the whole tree of the session.
+    Tree,
 }
 
 impl When {
@@ -226,16 +228,18 @@ impl When {
             Self::Trials => "what if, replays, races",
             Self::Calls => "calls",
             Self::Compare => "two branches",
+            Self::Tree => "tree",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
         Self::Conversation,
         Self::Branches,
+        Self::Tree,
         Self::Overlay,
         Self::Tools,
         Self::Drafts,
@@ -281,12 +285,18 @@ actions! {
     HistoryUp "history-up" "Move up; on the first line, the message sent before.",
     HistoryDown "history-down" "Move down; on the last line, the message sent after.",
     Complete "complete" "Complete the command, or go to the next pane.",
+    Compose "compose" "Write the message in your own editor ($VISUAL or $EDITOR).",
     CycleMode "cycle-mode" "Cycle the context mode: Off, Light, Heavy.",
     Context "context" "Open what the next call will hold, and why.",
     Traces "traces" "Open the tool calls of this session.",
     Branches "branches" "Go to the branches.",
     Palette "palette" "Find any action by its words.",
-    Sessions "sessions" "Open, make, rename or delete a session, or search all of them.",
+    Sessions "sessions" "Open, make, rename or delete a session.",
+    Find "find" "Find messages of all sessions by words and filters.",
+    Back "back" "Go back to where you were before the last jump.",
+    Tree "tree" "Open the whole tree of this session; Esc twice does it too.",
+    Fold "fold" "Fold what is below, or go up.",
+    Unfold "unfold" "Unfold what is below, or go into it.",
     Models "models" "Choose the model that is asked.",
     Help "help" "Show all keys.",
     NextPane "next-pane" "Go to the next pane.",

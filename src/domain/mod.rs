@@ -17,6 +17,7 @@ pub mod embed;
 pub mod evidence;
 pub mod facts;
 pub mod failure;
+pub mod find;
 pub mod hash;
 pub mod ids;
 pub mod input;

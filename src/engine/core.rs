@@ -6,6 +6,7 @@ use super::asking::{Drawn, Use};
 use super::compaction::Looked;
 use super::condense::Drafts;
 use super::live::Live;
+use super::messages::Seeker;
 use super::meters::Meters;
 use super::planner::{Planner, Told};
 use super::session::Session;
@@ -65,6 +66,7 @@ pub(super) struct Core {
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
+    pub(super) seeker: Seeker,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -93,6 +95,7 @@ impl Core {
         events: Sender<Event>,
     ) -> Self {
         Self {
+            seeker: Seeker::start(setup.store.clone(), events.clone()),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

@@ -30,6 +30,10 @@ impl Core {
                 self.draft_capsule(Some(ticket), branch, kind, up_to, by)
             }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
+            Request::Find { line, limit } => {
+                self.seeker.look(ticket, line, limit);
+                Ok(())
+            }
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -55,6 +59,7 @@ impl Core {
             Request::OpenSession { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
             }
+            Request::OpenAt { session, node } => self.open_at(session, node),
             Request::RenameSession { session, title } => self.rename_session(session.as_deref(), &title),
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
@@ -90,6 +95,7 @@ impl Core {
             Request::Sibling { branch, node, step } => self.sibling(branch, node, step),
             Request::Mark { branch, items, act } => self.mark(branch, &items, act),
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
+            Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::WireText { branch } => self.wire_text(branch),

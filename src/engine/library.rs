@@ -3,7 +3,7 @@
 
 use super::api::{Answer, Event};
 use super::core::Core;
-use super::session::Session;
+use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
 use crate::domain::failure::{Failure, FailureKind};
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
+    pub(super) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
         if !self.sessions.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
             self.sessions.insert(id, session);
@@ -102,9 +102,11 @@ impl Core {
             );
         }
         self.recover_session(id);
-        let nodes: Vec<NodeId> = Session::load(&self.store, id)?.tree.heads().map(|head| head.id).collect();
+        let whole = Session::load(&self.store, id)?;
+        let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
-        self.store.write(vec![Write::DropEmbeddings(vectors), Write::DeleteSession(id)])?;
+        let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
+        self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
         if let Some(old) = self.sessions.remove(&id) {
             let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();

@@ -31,6 +31,7 @@ mod library;
 mod live;
 mod lookup;
 mod memory;
+mod messages;
 mod meters;
 mod path;
 mod pending;

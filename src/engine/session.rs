@@ -13,9 +13,15 @@ use crate::domain::run::RunCard;
 use crate::domain::tree::{Slot, Tree};
 use crate::store::Store;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Traces given to the screen when a session opens.
 const TRACES: usize = 500;
+
+/// The setting under which a branch's draft stands.
+pub(super) fn draft_key(branch: BranchId) -> String {
+    format!("draft:{branch}")
+}
 
 /// See the module.
 pub(super) struct Session {
@@ -79,8 +85,20 @@ impl Session {
             runs: self.runs.clone(),
             traces: store.traces(self.card.id, TRACES)?,
             workspace,
+            drafts: self.drafts(store)?,
             recovered,
         })
+    }
+
+    /// What was being written on its branches.
+    fn drafts(&self, store: &Store) -> Result<Vec<(BranchId, Arc<str>)>, Failure> {
+        let mut drafts = Vec::new();
+        for branch in &self.branches {
+            if let Some(text) = store.setting(&draft_key(branch.id))? {
+                drafts.push((branch.id, Arc::from(text)));
+            }
+        }
+        Ok(drafts)
     }
 
     /// The branch.

@@ -15,6 +15,7 @@ mod content;
 mod counts;
 pub mod damage;
 mod embeddings;
+mod find;
 mod journal;
 mod memory;
 mod nodes;

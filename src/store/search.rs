@@ -56,11 +56,17 @@ fn expression(typed: &str) -> Option<String> {
         .split_whitespace()
         .filter(|word| word.chars().any(char::is_alphanumeric))
         .take(WORDS)
-        .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))
+        .map(str::to_owned)
         .collect();
     let last = words.last()?;
-    let open = !cleaned.ends_with(char::is_whitespace) && last.chars().count() >= 5;
-    Some(format!("words : ({}{})", words.join(" AND "), if open { " *" } else { "" }))
+    let open = !cleaned.ends_with(char::is_whitespace) && last.chars().count() >= 3;
+    Some(phrases(&words, open))
+}
+
+/// Phrases that all must be there, as an FTS5 expression; the last may be the beginning of a word.
+pub(super) fn phrases(all: &[String], open: bool) -> String {
+    let quoted: Vec<String> = all.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+    format!("words : ({}{})", quoted.join(" AND "), if open { " *" } else { "" })
 }
 
 #[cfg(test)]

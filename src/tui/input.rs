@@ -5,6 +5,7 @@ use crate::config::keymap::{Chord, Key};
 use crate::tui::msg::Msg;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind};
 use std::sync::mpsc::Sender;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ const NOTCH: i64 = 3;
 const BREATH: Duration = Duration::from_millis(8);
 /// How long an Enter that came in one breath with other keys waits for more of what may be a paste.
 const HOLD: Duration = Duration::from_millis(40);
+/// How long the reader may take to let go of the keys.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Keys in one breath that are more than a person can press.
 const FAST: usize = 3;
 /// Keys in one breath that are a paste even without a line end: one message in place of many.
@@ -28,6 +31,7 @@ pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let (mut streak, mut last) = (0, Instant::now());
         while let Ok(event) = event::read() {
+            rest_while_held();
             if last.elapsed() > BREATH {
                 streak = 0;
             }
@@ -55,6 +59,49 @@ pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Whether keys are left to another program.
+#[derive(Default)]
+struct Gate {
+    held: bool,
+    resting: bool,
+}
+
+static GATE: (Mutex<Gate>, Condvar) = (Mutex::new(Gate { held: false, resting: false }), Condvar::new());
+
+/// Keys are read again once this is dropped.
+pub(super) struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        GATE.0.lock().unwrap_or_else(PoisonError::into_inner).held = false;
+        GATE.1.notify_all();
+    }
+}
+
+/// Leaves keys to another program until what comes back is dropped; none when the reader did not let go. It waits for
+/// input, and is woken as by a change of the terminal's size.
+pub(super) fn hold() -> Option<Held> {
+    let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    gate.held = true;
+    let held = Held;
+    super::system::wake_reader();
+    let wait = GATE.1.wait_timeout_while(gate, PATIENCE, |gate| !gate.resting);
+    let (gate, _) = wait.unwrap_or_else(PoisonError::into_inner);
+    let resting = gate.resting;
+    drop(gate);
+    resting.then_some(held)
+}
+
+fn rest_while_held() {
+    let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    while gate.held {
+        gate.resting = true;
+        GATE.1.notify_all();
+        gate = GATE.1.wait(gate).unwrap_or_else(PoisonError::into_inner);
+    }
+    gate.resting = false;
 }
 
 /// A paste. One that holds the mark of its own end comes as a paste and then as keys; nobody types that fast, so what

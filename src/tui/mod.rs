@@ -1,6 +1,7 @@
 //! The workbench: a pure model, its update, its views, and the terminal beneath.
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
+mod editor;
 mod input;
 pub mod model;
 pub mod msg;
@@ -263,14 +264,25 @@ impl Bench {
                 Cmd::Mouse(on) => terminal::mouse(on)?,
                 Cmd::Suspend => {
                     system::suspend()?;
-                    let (width, height) = crossterm::terminal::size()?;
-                    self.screen.resize(width, height)?;
-                    self.model.size = (width, height);
-                    self.screen.clear()?;
+                    self.again()?;
+                }
+                Cmd::Compose(text) => {
+                    let result = lend(&text)?;
+                    self.again()?;
+                    let more = update::update(&mut self.model, Msg::Composed(result));
+                    self.perform(more)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The terminal is ours again: its size may be another one, and everything is drawn anew.
+    fn again(&mut self) -> io::Result<()> {
+        let (width, height) = crossterm::terminal::size()?;
+        self.screen.resize(width, height)?;
+        self.model.size = (width, height);
+        self.screen.clear()
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -284,6 +296,19 @@ impl Bench {
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
     }
+}
+
+/// Lends the terminal to the person's editor. Keys are its own meanwhile.
+fn lend(text: &str) -> io::Result<Result<String, String>> {
+    let Some(_held) = input::hold() else {
+        return Ok(Err("The terminal could not be lent to an editor; the message is as it was.".to_owned()));
+    };
+    terminal::switch_off();
+    let lent = system::lend();
+    let result = editor::edit(text);
+    drop(lent);
+    terminal::switch_on()?;
+    Ok(result)
 }
 
 /// Whether a message is a part of writing.

@@ -4,6 +4,7 @@
 use crate::config::keymap::Chord;
 use crate::domain::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
+use std::sync::Arc;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub enum Msg {
     Resumed,
     /// The shell asks the program to stop for a while.
     Suspend,
+    /// The person's editor was closed: the new text of the message, or why there is none.
+    Composed(Result<String, String>),
 }
 
 /// Something to be done outside.
@@ -46,6 +49,8 @@ pub enum Cmd {
     Redraw,
     /// Go into the shell's background.
     Suspend,
+    /// Let the person edit the message in an editor of their own.
+    Compose(Arc<str>),
     /// Take the mouse, or leave it.
     Mouse(bool),
 }

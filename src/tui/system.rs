@@ -2,7 +2,7 @@
 //! Not for: modes of the terminal (`terminal`). Everything here is of Unix; elsewhere it does nothing.
 
 #[cfg(unix)]
-pub(super) use unix::{gone, suspend, watch};
+pub(super) use unix::{gone, lend, suspend, wake_reader, watch};
 
 #[cfg(not(unix))]
 pub(super) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::io::Result<()> {
@@ -19,14 +19,21 @@ pub(super) fn gone() -> bool {
     false
 }
 
+#[cfg(not(unix))]
+pub(super) fn lend() {}
+
+#[cfg(not(unix))]
+pub(super) fn wake_reader() {}
+
 #[cfg(unix)]
 mod unix {
     use crate::tui::msg::Msg;
     use crate::tui::terminal;
     use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::process::{Pid, Signal, getpgrp, kill_current_process_group};
+    use rustix::process::{Pid, Signal, getpgrp, getpid, kill_current_process_group, kill_process};
     use rustix::termios::tcgetpgrp;
     use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::Sender;
     use std::thread;
     use std::time::Duration;
@@ -78,15 +85,26 @@ mod unix {
         loop {
             let msg = tokio::select! {
                 _ = heard.hup.recv() => Msg::Signal(1),
-                _ = heard.int.recv() => Msg::Signal(2),
+                _ = heard.int.recv() => {
+                    if LENT.load(Ordering::SeqCst) {
+                        continue;
+                    }
+                    Msg::Signal(2)
+                }
                 _ = heard.term.recv() => Msg::Signal(15),
                 _ = heard.cont.recv() => {
-                    if !foreground().unwrap_or(false) {
+                    if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;
                     }
                     Msg::Resumed
                 }
-                _ = heard.tstp.recv() => Msg::Suspend,
+                _ = heard.tstp.recv() => {
+                    if LENT.load(Ordering::SeqCst) {
+                        let _ = kill_current_process_group(Signal::STOP);
+                        continue;
+                    }
+                    Msg::Suspend
+                }
             };
             let number = if let Msg::Signal(number) = msg { Some(number) } else { None };
             if to.send(msg).is_err() {
@@ -120,6 +138,29 @@ mod unix {
                 return;
             }
         }
+    }
+
+    /// While the terminal is lent to another program, its keys' signals are that program's.
+    static LENT: AtomicBool = AtomicBool::new(false);
+
+    /// The terminal is lent until this is dropped.
+    pub(in crate::tui) struct Lent;
+
+    impl Drop for Lent {
+        fn drop(&mut self) {
+            LENT.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Lends the terminal: an interrupt is not ours, a stop stops both.
+    pub(in crate::tui) fn lend() -> Lent {
+        LENT.store(true, Ordering::SeqCst);
+        Lent
+    }
+
+    /// Wakes the thread that reads keys, as a change of the terminal's size does.
+    pub(in crate::tui) fn wake_reader() {
+        let _ = kill_process(getpid(), Signal::WINCH);
     }
 
     /// Whether the terminal is gone.

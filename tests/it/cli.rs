@@ -232,6 +232,29 @@ fn every_command_speaks_to_people_and_to_programs() {
 }
 
 #[test]
+fn messages_of_all_sessions_are_found_by_words_and_filters() {
+    let home = Home::new("");
+    for (title, words) in [("Bees", "how do bees dance"), ("Wasps", "do wasps dance or bees")] {
+        home.ok(&["session", "new", title]);
+        home.ok(&["add", "user", words]);
+        home.ok(&["add", "assistant", "they dance in circles"]);
+    }
+    let found = home.json(&["session", "search", "dance", "role:user"]);
+    let titles: Vec<&str> = found.as_array().unwrap().iter().map(|s| s["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["Wasps", "Bees"], "the newest message first");
+    assert_eq!(found[1]["matches"][0]["text"], "how do bees dance");
+    assert_eq!(found[1]["matches"][0]["match"][0], "dance");
+    assert_eq!(found[1]["matches"].as_array().unwrap().len(), 1, "only one message is a user's");
+    let titled = home.json(&["session", "search", "bees", "session:bees"]);
+    assert_eq!(titled.as_array().unwrap().len(), 1);
+    assert_eq!(home.json(&["session", "search", "bees"]).as_array().unwrap().len(), 2);
+    assert!(home.ok(&["session", "search", "circles", "--limit", "1"]).contains("in circles"));
+    assert!(home.ok(&["session", "search", "honey"]).contains("Nothing found."));
+    let wrong = home.run(&["session", "search", "bees", "after:soon"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+}
+
+#[test]
 fn sessions_and_branches_by_id_prefix_name_or_last_use() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     let one = home.json(&["session", "new", "One thing"]);

@@ -1,7 +1,9 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
 mod calls;
+mod composing;
 mod drafts;
+mod find;
 mod fixture;
 mod journeys;
 mod memories;
@@ -30,6 +32,7 @@ pub(crate) struct Stage {
     pub(crate) theme: Theme,
     pub(crate) sent: Vec<(Ticket, Request)>,
     pub(crate) copied: Vec<String>,
+    pub(crate) composed: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
 }
 
@@ -42,6 +45,7 @@ impl Stage {
             theme: Theme::built_in("none", false),
             sent: Vec::new(),
             copied: Vec::new(),
+            composed: Vec::new(),
             bodies: HashMap::new(),
         };
         let cmds = update::start(&mut stage.model, None, None);
@@ -64,6 +68,7 @@ impl Stage {
                 }
                 Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
                 Cmd::Copy(text) => self.copied.push(text),
+                Cmd::Compose(text) => self.composed.push(text.to_string()),
                 Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
             }
         }

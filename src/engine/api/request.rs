@@ -5,7 +5,7 @@ use crate::domain::branch::Overrides;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
@@ -225,6 +225,29 @@ pub enum Request {
     SearchSessions {
         /// The words.
         words: String,
+    },
+    /// Messages of all sessions by words and filters, as [`Find`](crate::domain::find::Find) reads them. Looked for beside
+    /// everything else; a newer one takes the place of one that is under way, which is answered as stale.
+    Find {
+        /// What was typed.
+        line: String,
+        /// At most so many.
+        limit: usize,
+    },
+    /// Opens a session on a branch that holds this message: the last used where it does, else one that does, else the last
+    /// used all the same.
+    OpenAt {
+        /// Which session.
+        session: SessionId,
+        /// Which message.
+        node: NodeId,
+    },
+    /// Keeps what is being written on a branch, so that it is there after a restart; empty forgets it.
+    KeepDraft {
+        /// On which branch.
+        branch: BranchId,
+        /// The words.
+        text: Arc<str>,
     },
     /// Contents of nodes of an open session.
     Bodies {

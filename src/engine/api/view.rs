@@ -7,6 +7,7 @@ use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
+use crate::domain::find::FoundMessages;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
 use crate::domain::mark::{Actor, Atom};
@@ -30,6 +31,8 @@ pub enum Answer {
     Done(String),
     /// Sessions.
     Sessions(Vec<SessionCard>),
+    /// Messages that were found.
+    Found(Box<FoundMessages>),
     /// The session is open.
     Opened(Arc<SessionView>),
     /// Contents; nodes that are gone are missing.
@@ -216,6 +219,8 @@ pub struct SessionView {
     pub traces: Vec<ToolTrace>,
     /// Whether the workspace folder is trusted, and which it is.
     pub workspace: (String, bool),
+    /// What was being written on branches when they were left.
+    pub drafts: Vec<(BranchId, Arc<str>)>,
     /// What recovery found at opening ("1 answer was interrupted; …"), empty when nothing.
     pub recovered: Vec<String>,
 }

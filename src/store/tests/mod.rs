@@ -4,6 +4,7 @@ mod capsules;
 mod damage;
 mod fences;
 mod files;
+mod find;
 mod many;
 mod memory;
 mod migrate;

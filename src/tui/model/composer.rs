@@ -1,7 +1,7 @@
 //! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
 //! Not for: sending (`update`) or commands (`slash`).
 
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mode::SearchWish;
 use crate::domain::safe::Safe;
 use std::collections::HashMap;
@@ -69,6 +69,18 @@ pub struct Composer {
     whole: Option<Arc<str>>,
     /// The selected completion.
     pub choice: usize,
+    /// The session whose earlier messages are in the history, or were asked for.
+    pub seeded: Option<SessionId>,
+    kept: HashMap<BranchId, Arc<str>>,
+}
+
+/// When the draft of a branch is to be stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Keep {
+    /// The branch on which the person writes.
+    pub branch: Option<BranchId>,
+    /// When, in milliseconds; none when what is stored is what stands there.
+    pub due: Option<u64>,
 }
 
 impl Default for Composer {
@@ -84,6 +96,8 @@ impl Default for Composer {
             back: None,
             whole: None,
             choice: 0,
+            seeded: None,
+            kept: HashMap::new(),
         }
     }
 }
@@ -163,12 +177,7 @@ impl Composer {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let mut text = self.area.lines().join("\n");
-        for paste in &self.pastes {
-            if let Some(at) = text.find(&paste.chip) {
-                text.replace_range(at..at + paste.chip.len(), &paste.text);
-            }
-        }
+        let mut text = opened(self.area.lines(), &self.pastes);
         if text.starts_with("//") {
             text.remove(0);
         }
@@ -297,6 +306,58 @@ impl Composer {
         }
     }
 
+    /// The text that was left on a branch.
+    #[must_use]
+    pub fn left_on(&self, branch: BranchId) -> Arc<str> {
+        let Some(saved) = self.drafts.get(&branch).filter(|saved| saved.kind == DraftKind::Message) else {
+            return Arc::from("");
+        };
+        Arc::from(opened(&saved.lines, &saved.pastes))
+    }
+
+    /// Whether this is what the store has of a branch's draft.
+    #[must_use]
+    pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
+        self.kept.get(&branch).map_or(text.is_empty(), |kept| Arc::ptr_eq(kept, text) || kept == text)
+    }
+
+    /// The store has this of a branch's draft.
+    pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
+        self.kept.insert(branch, text);
+    }
+
+    /// A draft comes from the store; one that was seen before is left alone.
+    pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
+        if self.kept.insert(branch, text.clone()).is_none() && !self.drafts.contains_key(&branch) {
+            let mut other = Self::default();
+            other.paste(text);
+            let saved = Saved { lines: other.area.lines().to_vec(), pastes: other.pastes, kind: DraftKind::Message };
+            self.drafts.insert(branch, saved);
+        }
+    }
+
+    /// Puts earlier messages before what was sent since the start, oldest first.
+    pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
+        let sent = std::mem::take(&mut self.history);
+        for text in earlier.chain(sent).filter(|text| !text.is_empty()) {
+            if self.history.last() != Some(&text) {
+                self.history.push(text);
+            }
+        }
+        let over = self.history.len().saturating_sub(HISTORY);
+        self.history.drain(..over);
+        self.back = None;
+    }
+
+    /// Another text for the same message; what it is for stays.
+    pub fn replace(&mut self, text: &str, kind: DraftKind) {
+        let (search, before) = (self.search, self.before_edit.take());
+        self.set(text, kind);
+        (self.search, self.before_edit) = (search, before);
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+    }
+
     /// Goes through what was sent before: `-1` to older, `+1` to newer.
     pub fn recall(&mut self, step: i32) -> bool {
         let newest = self.history.len();
@@ -316,6 +377,17 @@ impl Composer {
     pub fn recalling(&self) -> bool {
         self.back.is_some() || self.is_empty()
     }
+}
+
+/// Lines with their folded pastes opened.
+fn opened(lines: &[String], pastes: &[Paste]) -> String {
+    let mut text = lines.join("\n");
+    for paste in pastes {
+        if let Some(at) = text.find(&paste.chip) {
+            text.replace_range(at..at + paste.chip.len(), &paste.text);
+        }
+    }
+    text
 }
 
 /// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.

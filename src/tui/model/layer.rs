@@ -7,8 +7,10 @@ use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
+use super::find::Finder;
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::tree::Grove;
 use super::whatif::Strip;
 use super::{Action, When};
 use crate::domain::hash::Hash;
@@ -208,6 +210,10 @@ pub enum Layer {
     Compare(Box<CompareView>),
     /// An item over the calls of the branch.
     History(Box<Tale>),
+    /// The search over all messages.
+    Find(Box<Finder>),
+    /// The whole tree of the session.
+    Tree(Box<Grove>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -224,7 +230,9 @@ impl Layer {
             Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
             Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
-            Self::Picker(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
+            Self::Tree(grove) if grove.filtering => vec![When::Picker, When::Always],
+            Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
+            Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
             Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
@@ -249,6 +257,8 @@ impl Layer {
             | Self::Diff(_)
             | Self::Compare(_)
             | Self::History(_)
+            | Self::Find(_)
+            | Self::Tree(_)
             | Self::Help { .. } => true,
             Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
         }

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
+pub mod find;
 pub mod layer;
 pub mod live;
 pub mod overlay;
@@ -17,11 +18,12 @@ pub mod plan;
 pub mod session;
 pub mod slash;
 pub mod status;
+pub mod tree;
 pub mod whatif;
 
 use crate::config::keymap;
 use crate::domain::branch::Overrides;
-use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::collections::HashMap;
 
@@ -88,6 +90,10 @@ pub enum Pending {
     Steps(Atom),
     /// The exact request.
     Wire,
+    /// Messages of all sessions.
+    Find,
+    /// Opening a session to go to a message, or to the end.
+    OpenAt(Option<NodeId>),
     /// The list of sessions.
     Sessions,
     /// The list of models.
@@ -131,6 +137,10 @@ pub enum Pending {
     Lately(Atom),
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
+    /// Keeping a draft.
+    Kept,
+    /// Earlier messages of a session, for the composer.
+    Earlier(SessionId),
     /// Anything whose answer is a sentence.
     Act,
 }
@@ -216,6 +226,12 @@ pub struct Model {
     pub waiting: HashMap<BranchId, composer::Draft>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
+    /// The message to go to once a branch was made for it.
+    pub land_on: Option<NodeId>,
+    /// When the draft is to be stored.
+    pub keep: composer::Keep,
+    /// Where the person was before each jump, the last one last.
+    pub places_before: Vec<find::Spot>,
     /// The loop ends.
     pub quit: bool,
 }
@@ -237,7 +253,7 @@ impl Model {
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let ticking = self.live_here().map(|live| live.next_second(self.now));
-        [self.plan.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
+        [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
     }
 
     /// When it is to be said that a call waits for its plan.
@@ -253,6 +269,11 @@ impl Model {
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);
+        for layer in &mut self.layers {
+            if let layer::Layer::Tree(grove) = layer {
+                grove.rebuild(session);
+            }
+        }
         let from = self.conversation.rebuild(session);
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);

@@ -89,6 +89,17 @@ impl Session {
         self.branches.iter().find(|branch| branch.id == id)
     }
 
+    /// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+    #[must_use]
+    pub fn holding(&self, node: NodeId) -> Option<BranchId> {
+        let wanted = self.tree.slot(node)?;
+        let mut sorted: Vec<&Branch> = self.branches.iter().collect();
+        sorted.sort_by_key(|branch| (branch.id != self.current, branch.archived));
+        let tip = |branch: &Branch| branch.head.and_then(|id| self.tree.slot(id));
+        let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| self.tree.contains(wanted, tip));
+        sorted.iter().find(holds).map(|branch| branch.id)
+    }
+
     /// The lane of the next message on the branch stood on, a reply apart: the branch's own, else the one that it stands in.
     #[must_use]
     pub fn lane(&self) -> Lane {

@@ -68,7 +68,11 @@ pub const WORDED: &[Worded] = &[
         words: "mode:off model:NAME … TEXT",
         sentence: "Ask this on several new branches at once, each with settings of its own, side by side.",
     },
-    Worded { name: "search", words: "WORDS", sentence: "Find sessions by their words." },
+    Worded {
+        name: "search",
+        words: "WORDS",
+        sentence: "Find messages of all sessions; filters as role:user or after:2026-01-01.",
+    },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];
 

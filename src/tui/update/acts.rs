@@ -70,7 +70,11 @@ fn selected_node(model: &Model) -> Option<NodeId> {
         return overlay.selected_node();
     }
     let session = model.session.as_ref()?;
-    model.conversation.selected().map(|slot| session.tree.head(slot).id)
+    let slot = match model.layers.last() {
+        Some(Layer::Tree(grove)) => grove.selected().map(|row| row.first),
+        _ => model.conversation.selected(),
+    };
+    slot.map(|slot| session.tree.head(slot).id)
 }
 
 /// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
@@ -87,6 +91,9 @@ pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
                 return;
             }
             last
+        }
+        (Some(Layer::Tree(grove)), _) => {
+            grove.selected().zip(model.session.as_ref()).map(|(row, session)| session.tree.head(row.last).id)
         }
         (_, Focus::Conversation) => selected_node(model),
         (_, Focus::Branches) => {

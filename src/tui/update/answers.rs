@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, compare, drafts, lists, memories, open, send, trials, trouble};
+use super::{ask, calls, compare, composing, drafts, find, lists, memories, open, send, trials, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::diff::ItemHistory;
 use crate::domain::failure::{Failure, FailureKind};
@@ -44,11 +44,16 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Steps(_) | Pending::Lately(_), Err(_)) => {}
-        (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, *history),
+        (Pending::Lately(_), Err(_)) => {}
         (Pending::Compare, Err(failure)) => compare::failed(model, ticket.0, &failure),
         (Pending::Diff, Err(failure)) => calls::undiffered(model, ticket.0, &failure),
-        (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
+        (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
+        (Pending::OpenAt(_), Err(failure)) => {
+            // A sentence is not seen under a full screen.
+            model.layers.clear();
+            trouble(model, &failure);
+        }
+        (Pending::Kept, Ok(_)) | (Pending::Steps(_), Err(_)) => {}
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
@@ -56,37 +61,56 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         }
         (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
-        (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
-        (Pending::Calls, Ok(Answer::Runs(cards))) => calls::came(model, &cards),
-        (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket.0, compared),
-        (Pending::Diff, Ok(Answer::Diff(diff))) => calls::differs(model, ticket.0, diff),
-        (Pending::History, Ok(Answer::History(history))) => calls::told(model, history),
-        (Pending::CapsuleAct, Ok(answer)) => drafts::acted(model, &answer, out),
-        (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
-        (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
-        (Pending::Models, Ok(Answer::Models(by_profile))) => lists::models_came(model, ticket.0, by_profile),
-        (Pending::Memories, Ok(Answer::Memories(all))) => memories::came(model, ticket.0, &all),
-        (Pending::MemoryAct, Ok(answer)) => memories::acted(model, &answer, out),
-        (Pending::Doctor, Ok(Answer::Doctor(findings))) => looked(model, findings),
-        (Pending::RowText(atom), Ok(Answer::Text(text))) => row_text(model, atom, &text),
-        (Pending::Wire, Ok(Answer::Text(text))) => {
+        (what_for, Ok(answer)) => came(model, ticket, what_for, answer, out),
+    }
+}
+
+/// Answers that are no failures.
+fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
+    match (what_for, answer) {
+        (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
+        (Pending::OpenAt(node), Answer::Opened(view)) => {
+            opened(model, &view, out);
+            find::arrive(model, node);
+        }
+        (Pending::Earlier(id), Answer::Bodies(nodes)) => {
+            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
+                composing::earlier(model, &nodes);
+            }
+        }
+        (Pending::Steps(atom), Answer::Steps(steps)) => item_steps(model, atom, &steps),
+        (Pending::Lately(atom), Answer::History(history)) => lately(model, atom, *history),
+        (Pending::Calls, Answer::Runs(cards)) => calls::came(model, &cards),
+        (Pending::Compare, Answer::Compared(compared)) => compare::came(model, ticket.0, compared),
+        (Pending::Diff, Answer::Diff(diff)) => calls::differs(model, ticket.0, diff),
+        (Pending::History, Answer::History(history)) => calls::told(model, history),
+        (Pending::Capsules, Answer::Capsules(cards)) => drafts::listed(model, cards),
+        (Pending::CapsuleAct, answer) => drafts::acted(model, &answer, out),
+        (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
+        (Pending::Sessions, Answer::Sessions(cards)) => lists::sessions_came(model, ticket.0, &cards),
+        (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
+        (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
+        (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
+        (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
+        (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
+        (Pending::Wire, Answer::Text(text)) => {
             model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
         }
-        (Pending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
-        (Pending::Switch, Ok(Answer::Branch(branch))) => {
+        (Pending::Fork(draft), Answer::Branch(branch)) => forked(model, *branch, draft, out),
+        (Pending::Switch, Answer::Branch(branch)) => {
             if let Some(session) = &mut model.session {
                 session.put_branch(*branch);
                 model.refresh();
             }
         }
-        (Pending::EditText(id), Ok(Answer::Bodies(nodes))) => edit_text(model, id, &nodes),
-        (Pending::CopyText(id), Ok(Answer::Bodies(nodes))) => {
+        (Pending::EditText(id), Answer::Bodies(nodes)) => edit_text(model, id, &nodes),
+        (Pending::CopyText(id), Answer::Bodies(nodes)) => {
             if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
-        (_, Ok(Answer::Done(text) | Answer::Text(text))) => model.status.say(Weight::Notice, text, model.now),
-        (_, Ok(_)) => {}
+        (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
+        (_, _) => {}
     }
 }
 
@@ -125,6 +149,11 @@ fn looked(model: &mut Model, findings: Vec<Finding>) {
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let (id, parent) = (branch.id, branch.parent);
     super::branches::stand_on(model, branch);
+    let node = model.land_on.take();
+    let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
+    if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
+        find::land(model, node);
+    }
     if let Some(draft) = draft {
         if let Some(parent) = parent {
             model.waiting.remove(&parent);
@@ -150,6 +179,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     if let Some(old) = model.session.as_mut().filter(|old| old.card.id == session.card.id) {
         session.settings = std::mem::take(&mut old.settings);
     }
+    view.drafts.iter().for_each(|(branch, text)| model.composer.restore(*branch, text));
     model.composer.swap(before, view.current);
     model.session = Some(session);
     model.panel.cursor = 0;

@@ -273,7 +273,7 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("remember", None) => super::memories::open(model, out),
         ("race", words) => super::trials::race(model, &words.unwrap_or_default(), out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
-        ("search", words) => lists::sessions(model, words.unwrap_or_default(), out),
+        ("search", words) => super::find::open(model, words.unwrap_or_default(), out),
         ("state", _) => open::state(model),
         (_, _) => {}
     }

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, drafts, lists, memories, open, send};
+use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -31,7 +31,8 @@ fn takes_text(model: &Model) -> bool {
     match model.layers.last() {
         None => model.focus == Focus::Composer,
         Some(Layer::Overlay(overlay)) => overlay.filtering,
-        Some(Layer::Picker(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
+        Some(Layer::Tree(grove)) => grove.filtering,
+        Some(Layer::Picker(_) | Layer::Find(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
         Some(
             Layer::Reader(_)
             | Layer::Traces(_)
@@ -48,7 +49,7 @@ fn takes_text(model: &Model) -> bool {
     }
 }
 
-pub(super) fn paste(model: &mut Model, text: &str) {
+pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let line = || {
         let all = text.lines().next().unwrap_or_default();
         all.chars().filter(|c| !c.is_control()).take(500).collect::<String>()
@@ -62,6 +63,10 @@ pub(super) fn paste(model: &mut Model, text: &str) {
         Some(Layer::Picker(picker)) => {
             picker.filter.push_str(&line());
             picker.sift();
+        }
+        Some(Layer::Find(finder)) => {
+            finder.line.push_str(&line());
+            find::changed(model, out);
         }
         Some(_) => {}
         None => {
@@ -94,6 +99,17 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
                 lists::filter_changed(model, out);
             }
         }
+        Some(Layer::Find(finder)) => {
+            let before = finder.line.clone();
+            type_line(&mut finder.line, chord);
+            if finder.line != before {
+                find::changed(model, out);
+            }
+        }
+        Some(Layer::Tree(grove)) if grove.filtering => {
+            type_line(&mut grove.filter, chord);
+            tree::filtered(model);
+        }
         Some(Layer::Question(question)) => {
             let wanted = chord.typed().map(|c| c.to_ascii_lowercase());
             let found = question.choices.iter().position(|(key, ..)| Some(*key) == wanted);
@@ -115,6 +131,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Diff(_)
             | Layer::Compare(_)
             | Layer::History(_)
+            | Layer::Tree(_)
             | Layer::Help { .. },
         ) => {}
     }
@@ -155,6 +172,8 @@ fn input(chord: Chord) -> Input {
 pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     match run {
         Action::Send => ask::enter(model, out),
+        Action::Compose => composing::to_editor(model, out),
+        Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
             composing(model, run, chord);
         }
@@ -207,6 +226,10 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Archive => branches::archive(model, out),
         Action::RenameSession => branches::title_prompt(model),
         Action::Sessions => lists::sessions(model, String::new(), out),
+        Action::Find => find::open(model, String::new(), out),
+        Action::Back => find::back(model, out),
+        Action::Tree => tree::open(model),
+        Action::Fold | Action::Unfold => tree::action(model, run),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
@@ -272,7 +295,7 @@ fn pane(model: &mut Model, step: i64) {
     }
 }
 
-/// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) goes to the branches.
+/// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
 fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut()
         && (overlay.filtering || !overlay.filter.is_empty())
@@ -281,6 +304,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         overlay.filter.clear();
         overlay.list();
         overlay.land(1);
+        return;
+    }
+    if tree::leave_filter(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
@@ -321,7 +347,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let again = model.esc_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE);
     if again && model.composer.is_empty() {
         model.esc_at = None;
-        model.focus = Focus::Branches;
+        tree::open(model);
     } else {
         model.esc_at = Some(model.now);
     }
@@ -379,6 +405,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
+        Some(Layer::Tree(grove)) => grove.step(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -22,6 +22,8 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let rows = model.size.1.saturating_sub(8).max(2);
     let page = match model.layers.last() {
         Some(Layer::Overlay(overlay)) => overlay.page.max(2),
+        Some(Layer::Find(finder)) => u16::try_from(finder.page + 1).unwrap_or(rows).max(2),
+        Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(Layer::Diff(view)) => view.page.max(2),
         Some(_) => rows,
@@ -51,6 +53,10 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Compare(view)) => {
             view.step(by.signum() * if run == Action::Top || run == Action::Bottom { i64::MAX / 2 } else { 1 })
         }
+        Some(Layer::Find(finder)) => {
+            finder.cursor = shift(finder.cursor, by, finder.found.messages.len().saturating_sub(1));
+        }
+        Some(Layer::Tree(grove)) => grove.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {

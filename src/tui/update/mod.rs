@@ -7,12 +7,15 @@ mod ask;
 mod branches;
 mod calls;
 mod compare;
+mod composing;
 mod drafts;
 mod engine;
+mod find;
 mod keys;
 mod lists;
 mod memories;
 mod open;
+mod tree;
 mod trials;
 mod whatif;
 
@@ -32,7 +35,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             ask::tell_that_it_waits(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
-        Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Paste(text) => keys::paste(model, &text, &mut out),
         Msg::Resize(columns, rows) => model.size = (columns, rows),
         Msg::Wheel(rows) => keys::scroll(model, rows),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
@@ -41,7 +44,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),
         Msg::Suspend => out.push(Cmd::Suspend),
+        Msg::Composed(result) => composing::edited(model, result),
     }
+    composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
     out

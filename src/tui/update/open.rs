@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, calls, compare, drafts, lists, send};
+use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -36,6 +36,11 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::New | Action::Delete => lists::manage(model, run, out),
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
+            (Some(Layer::Tree(grove)), _) => {
+                if let Some(id) = grove.selected().and_then(|row| row.branches.first().copied()) {
+                    branches::rename_prompt(model, id);
+                }
+            }
             (Some(_), _) => lists::manage(model, run, out),
             (None, None) => {}
         },
@@ -128,6 +133,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
+        Some(Layer::Find(_)) => find::choose(model, out),
+        Some(Layer::Tree(_)) => tree::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
         Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Help { .. }) => {}
@@ -176,6 +183,8 @@ fn fold(model: &mut Model) {
 fn filter(model: &mut Model) {
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
         overlay.filtering = true;
+    } else if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
+        grove.filtering = true;
     } else if model.layers.is_empty() {
         model.focus = Focus::Composer;
         if model.composer.is_empty() {

@@ -3,7 +3,9 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{Look, arena, calls, capsules, compare, diff, drafts, help, overlay, paint, picker, tools, whatif};
+use super::{
+    Look, arena, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+};
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model};
@@ -56,6 +58,8 @@ pub(super) fn draw(
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
+            Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
+            Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
                 seen = Some((help::last(&look, area), 0));
@@ -69,6 +73,8 @@ pub(super) fn draw(
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
+        (Layer::Find(finder), Some((page, _))) => finder.page = page,
+        (Layer::Tree(grove), Some((page, _))) => grove.page = page,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
         _ => {}
     }

@@ -28,6 +28,7 @@ mod conversation;
 mod diff;
 mod drafts;
 mod empty;
+mod find;
 mod help;
 mod layers;
 mod layout;
@@ -35,6 +36,7 @@ mod overlay;
 mod paint;
 mod picker;
 mod tools;
+mod tree;
 mod whatif;
 
 use crate::domain::ids::NodeId;

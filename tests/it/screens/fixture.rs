@@ -147,6 +147,7 @@ pub(crate) fn view(nodes: &[Node], branches: Vec<Branch>) -> SessionView {
         runs: Vec::new(),
         traces: Vec::new(),
         workspace: ("/home/me/project".into(), false),
+        drafts: Vec::new(),
         recovered: Vec::new(),
     }
 }

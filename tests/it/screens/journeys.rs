@@ -16,7 +16,6 @@ use pleach::domain::plan::{ContextPlan, Warning};
 use pleach::domain::tokens::Certainty;
 use pleach::domain::tuning::Milli;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
-use pleach::tui::model::Focus;
 use pleach::tui::msg::Msg;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
@@ -212,7 +211,7 @@ fn mode_cycles_everywhere() {
 }
 
 #[test]
-fn esc_leaves_then_interrupts_then_goes_to_the_branches() {
+fn esc_leaves_then_interrupts_then_opens_the_tree() {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.press("tab esc");
@@ -222,8 +221,8 @@ fn esc_leaves_then_interrupts_then_goes_to_the_branches() {
     stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
     let sent = stage.sent.len();
     stage.press("esc esc");
-    assert_eq!(stage.model.focus, Focus::Branches);
-    stage.press("j");
+    assert!(matches!(stage.model.layers.last(), Some(pleach::tui::model::layer::Layer::Tree(_))));
+    stage.press("k");
     assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");
     stage.press("enter");
     assert!(matches!(stage.last(), Request::Replan { .. }));

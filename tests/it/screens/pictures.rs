@@ -9,7 +9,7 @@ use pleach::engine::api::{Answer, Event, Finding, Request};
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (160, 50), (250, 80)];
 
-fn pictures(name: &str, stage: &mut Stage) {
+pub(crate) fn pictures(name: &str, stage: &mut Stage) {
     for (width, height) in SIZES {
         let screen = stage.screen(width, height);
         insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {

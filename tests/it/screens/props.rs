@@ -90,6 +90,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
                     Request::RowText { .. } | Request::WireText { .. } => Ok(Answer::Text(words.clone())),
                     Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),
                     Request::WhatIf { .. } => Ok(Answer::WhatIf(super::whatif::found(&words))),
+                    Request::Find { .. } => Ok(Answer::Found(Box::new(super::find::found(&words)))),
                     Request::Sessions => Ok(Answer::Sessions(vec![fixture::card(&words)])),
                     _ if n == 10 => Ok(Answer::Done(words.clone())),
                     _ => Err(failure()),

@@ -1,0 +1,76 @@
+//! Finding messages over all sessions.
+
+use super::{Place, branch, node, scene};
+use crate::domain::find::Find;
+use crate::domain::message::{Content, Part, Role};
+use crate::store::Store;
+use crate::store::types::Write;
+use std::cell::Cell;
+
+fn found(store: &Store, line: &str) -> Vec<String> {
+    let hits = store.find(&Find::read(line, 0), 100, &|| false).unwrap();
+    hits.into_iter().map(|hit| hit.pieces.into_iter().map(|(_, text)| text).collect()).collect()
+}
+
+#[test]
+fn words_and_filters_all_hold_newest_first() {
+    let place = Place::new();
+    let store = place.open();
+    let bees = scene(&store, ["how do bees dance", "bees dance in circles", "and wasps"]);
+    let _other = scene(&store, ["bees again", "they waggle", "thanks"]);
+    assert_eq!(found(&store, "bees"), ["bees again", "bees dance in circles", "how do bees dance"]);
+    assert_eq!(found(&store, "bee"), found(&store, "bees"), "the last word may be unfinished");
+    assert_eq!(found(&store, "bee "), [""; 0]);
+    assert_eq!(found(&store, "dance bees role:user"), ["how do bees dance"]);
+    assert_eq!(found(&store, "\"dance in\""), ["bees dance in circles"]);
+    assert_eq!(found(&store, "bees model:M role:assistant"), ["bees dance in circles"]);
+    assert_eq!(found(&store, "model:other"), [""; 0]);
+    let named = vec![Write::Title { session: bees.session, title: "Of Bees".into() }];
+    store.write(named).unwrap();
+    assert_eq!(found(&store, "session:bees circles").len(), 1);
+    assert_eq!(found(&store, "session:bees waggle").len(), 0);
+    assert_eq!(found(&store, "session:nowhere waggle").len(), 0);
+    assert_eq!(found(&store, "session:bees role:user"), ["and wasps", "how do bees dance"]);
+    assert_eq!(found(&store, "before:1970-01-01"), [""; 0]);
+    assert_eq!(found(&store, "after:1970 wasps").len(), 1);
+    assert_eq!(found(&store, ""), [""; 0]);
+}
+
+#[test]
+fn branches_and_tools() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["ask", "answer", "more"]);
+    let call = Part::Call { id: "1".into(), name: "Grep_files".into(), args: "{}".into() };
+    let side = node(Some(&scene.nodes[1]), Role::Assistant, Content { parts: vec![call], extra: None });
+    let tip = node(Some(&side), Role::User, Content::text("beside"));
+    let try_two = branch(scene.session, "Try Two", Some(tip.head.id));
+    let nodes = vec![side, tip];
+    let (session, put) = (scene.session, Write::PutBranch(Box::new(try_two)));
+    store.write(vec![Write::PutNodes { session, nodes }, put]).unwrap();
+    assert_eq!(found(&store, "branch:\"try two\" role:user"), ["beside", "ask"]);
+    assert_eq!(found(&store, "branch:main role:user"), ["more", "ask"]);
+    assert_eq!(found(&store, "tool:grep").len(), 1);
+    assert_eq!(found(&store, "tool:grep branch:main").len(), 0);
+}
+
+#[test]
+fn matches_are_marked_and_old_searches_given_up() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a Bee and a \u{1}bee\u{2}", "b", "c"]);
+    let hits = store.find(&Find::read("bee", 0), 10, &|| false).unwrap();
+    assert!(hits[0].pieces.contains(&(true, "Bee".into())), "{:?}", hits[0].pieces);
+    assert_eq!(hits[0].session, scene.session);
+    let mut nodes = Vec::new();
+    for n in 0..2_000 {
+        let next = node(nodes.last(), Role::User, Content::text(format!("bee number {n}")));
+        nodes.push(next);
+    }
+    store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    let looks = Cell::new(0);
+    let stop = || looks.replace(looks.get() + 1) >= 1;
+    let hits = store.find(&Find::read("bee role:tool", 0), 10, &stop).unwrap();
+    assert_eq!((hits.len(), looks.get()), (0, 2), "it stops at the second look");
+    assert_eq!(store.find(&Find::read("bee", 0), 7, &|| false).unwrap().len(), 7);
+}

@@ -1,0 +1,107 @@
+//! The message being written beyond its keys: kept over restarts, earlier messages of the session, the person's editor.
+//! Not for: sending it (`ask`), or typing (`keys`).
+
+use super::send;
+use crate::domain::ids::BranchId;
+use crate::domain::message::{Node, Role};
+use crate::engine::api::Request;
+use crate::tui::model::composer::{DraftKind, Keep};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use std::sync::Arc;
+
+/// How long after a change a draft is stored, in milliseconds.
+const CALM: u64 = 1_000;
+/// Earlier messages that are brought.
+const EARLIER: usize = 50;
+/// A draft with more bytes is not kept over a restart.
+const LONGEST: usize = 4 << 20;
+
+/// Has the draft stored once it is calm, at once when the person leaves the branch or the program.
+pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.facts.demo {
+        return;
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
+        let text = model.composer.left_on(left);
+        if model.keep.due.is_some() {
+            store(model, left, text, out);
+        }
+        model.keep = Keep::default();
+    }
+    model.keep.branch = Some(branch);
+    if model.composer.kind() != DraftKind::Message {
+        return;
+    }
+    let text = model.composer.text();
+    if model.composer.is_kept(branch, &text) {
+        model.keep.due = None;
+        return;
+    }
+    let due = *model.keep.due.get_or_insert(model.now + CALM);
+    if model.now >= due || model.quit {
+        store(model, branch, text, out);
+    }
+}
+
+fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
+    model.keep.due = None;
+    let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
+    model.composer.was_kept(branch, text);
+    send(model, Request::KeepDraft { branch, text: stored }, Pending::Kept, out);
+}
+
+/// Asks for earlier messages of the path, once a session. False when they were asked for already.
+pub(super) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(session) = &model.session else { return false };
+    if model.composer.seeded == Some(session.card.id) {
+        return false;
+    }
+    let asked = model.conversation.path.iter().rev().map(|slot| session.tree.head(*slot));
+    let asked = asked.filter(|head| head.role == Role::User && !head.hidden);
+    let nodes: Vec<_> = asked.take(EARLIER).map(|head| head.id).collect();
+    let id = session.card.id;
+    model.composer.seeded = Some(id);
+    if nodes.is_empty() {
+        return false;
+    }
+    send(model, Request::Bodies { nodes }, Pending::Earlier(id), out);
+    true
+}
+
+/// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
+pub(super) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
+    let mut nodes: Vec<&Arc<Node>> = nodes.iter().collect();
+    nodes.sort_by_key(|node| node.head.at);
+    model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.words())));
+    if model.focus == Focus::Composer
+        && model.layers.is_empty()
+        && model.composer.is_empty()
+        && model.composer.recall(-1)
+    {
+        model.plan.touch(model.now);
+    }
+}
+
+/// Hands the message to the person's editor.
+pub(super) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.layers.is_empty() {
+        let text = model.composer.text();
+        out.push(Cmd::Compose(text));
+    }
+}
+
+/// The editor is closed.
+pub(super) fn edited(model: &mut Model, result: Result<String, String>) {
+    match result {
+        Ok(text) => {
+            model.focus = Focus::Composer;
+            let kind = model.composer.kind();
+            model.composer.replace(text.trim_end_matches('\n'), kind);
+            model.plan.touch(model.now);
+        }
+        Err(why) => model.status.say(Weight::Trouble, why, model.now),
+    }
+}

@@ -1,0 +1,161 @@
+//! The whole tree of the session, full screen. Only the rows in view are made.
+//!
+//! ```text
+//! ┌ Tree of Bees and wasps ──────────────────────────────────┐
+//! │ ● How do bees dance?                      2 messages      │
+//! │ ├─○ And in the dark?              try-2   4 messages      │
+//! │ ● And wasps?                      main ◀  6 messages      │
+//! └ keys ────────────────────────────────────────────────────┘
+//! ```
+//! Not for: what is a row (`model::tree`).
+
+use super::{Look, paint};
+use crate::tui::model::session::Session;
+use crate::tui::model::tree::{Grove, Row, title};
+use crate::tui::model::{Action, When};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// From this width on the day stands at the right.
+const DATED: u16 = 100;
+
+/// Draws it. Returns how many rows there is room for.
+pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer) -> usize {
+    paint::wipe(area, buf);
+    let Some(session) = &look.model.session else { return 1 };
+    let room = usize::from(area.width.saturating_sub(6));
+    let heading = format!("Tree of {}", session.card.title);
+    let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hints(look, grove), room), edge, buf);
+    }
+    if inside.height < 3 {
+        return 1;
+    }
+    paint::pair(look.theme, &filter(grove), &facts(session, grove), Rect { height: 1, ..inside }, buf);
+    let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
+    let page = usize::from(list.height).max(1);
+    if grove.shown.is_empty() {
+        let words = if grove.filter.is_empty() { " Nothing is here yet." } else { " Nothing here has these words." };
+        paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
+    }
+    let most = grove.shown.len().saturating_sub(page);
+    let from = grove.cursor.saturating_sub(page / 2).min(most);
+    for ((nth, at), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
+        let Some(row) = grove.all.get(*at) else { continue };
+        one(look, session, grove, row, place, buf);
+        if nth == grove.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(grove.shown.len()), count(page), list, buf);
+    page
+}
+
+fn hints(look: &Look<'_>, grove: &Grove) -> String {
+    if grove.filtering {
+        return "Enter keeps the filter   Esc takes it off".to_owned();
+    }
+    let key = |action| look.key_in(action, When::Tree);
+    let (fold, unfold) = (key(Action::Fold), key(Action::Unfold));
+    let (fork, name) = (look.key_in(Action::Fork, When::Panel), key(Action::Rename));
+    let filter = look.key_in(Action::Filter, When::Panel);
+    format!("Enter goes there  {fold} {unfold} fold  {filter} filter  {fork} fork  {name} rename  Esc leaves")
+}
+
+fn filter(grove: &Grove) -> Line {
+    let here = grove.selected().map(|row| row.first);
+    if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
+        return Line::of(Ink::Warn, " No branch holds that message; Enter makes one here.");
+    }
+    if !grove.filtering && grove.filter.is_empty() {
+        return Line::of(Ink::Dim, " A line is a stretch of messages; ways that turn off stand in.");
+    }
+    let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &grove.filter);
+    if grove.filtering { line.with(Ink::Accent, "_") } else { line }
+}
+
+fn facts(session: &Session, grove: &Grove) -> Line {
+    let messages = text::counted(session.tree.len() as u64, "message");
+    let words = if grove.filter.is_empty() {
+        format!("{messages} ")
+    } else {
+        format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(grove.all.len() as u64))
+    };
+    Line::of(Ink::Dim, &words)
+}
+
+fn one(look: &Look<'_>, session: &Session, grove: &Grove, row: &Row, area: Rect, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    let folded = grove.is_folded(&session.tree, row);
+    let sign = if row.branches.iter().any(|id| look.model.live.contains_key(id)) {
+        (Ink::Accent, glyphs.running)
+    } else if folded {
+        (Ink::Accent, glyphs.folded)
+    } else if row.on_path {
+        (Ink::Good, glyphs.branch)
+    } else {
+        (Ink::Dim, glyphs.other)
+    };
+    let ink = if row.on_path { Ink::Text } else { Ink::Dim };
+    let value = value(look, session, row, folded, area.width);
+    let lead = guides(look, row, usize::from(area.width) / 3);
+    let used = text::width(&lead) + text::width(sign.1) + value.width() + 5;
+    let room = usize::from(area.width).saturating_sub(used).max(4);
+    let words = text::fit(title(&session.tree, row), room, glyphs.ellipsis);
+    let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ");
+    if row.pinned {
+        label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
+    }
+    paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
+}
+
+/// The lines before a row; of many only the last ones.
+fn guides(look: &Look<'_>, row: &Row, room: usize) -> String {
+    let glyphs = &look.theme.glyphs;
+    let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
+    let past = depth - usize::from(row.side && depth > 0);
+    let most = (room / 2).max(1);
+    let mut lead = String::from(" ");
+    if past > most {
+        lead.push_str(glyphs.ellipsis);
+    }
+    lead.push_str(&glyphs.pipe.repeat(past.min(most)));
+    if row.side {
+        lead.push_str(glyphs.tee);
+    }
+    lead
+}
+
+/// What stands at the right: branches, what came unseen, how much there is, when.
+fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
+    let glyphs = &look.theme.glyphs;
+    let mut line = Line::new();
+    for branch in row.branches.iter().take(3).filter_map(|id| session.find(*id)) {
+        let here = branch.id == session.current;
+        if session.unread.contains(&branch.id) {
+            line.push(Ink::Warn, &format!("{} ", glyphs.unread));
+        }
+        let name = text::fit(&branch.name, usize::from(width) / 4, glyphs.ellipsis);
+        line.push(if here { Ink::Heading } else { Ink::Accent }, &name);
+        if here {
+            line.push(Ink::Accent, &format!(" {}", glyphs.here));
+        }
+        line.push(Ink::Text, "  ");
+    }
+    if row.branches.len() > 3 {
+        line.push(Ink::Dim, &format!("and {} more  ", row.branches.len() - 3));
+    }
+    let below = if folded { format!("+{} folded  ", text::number(u64::from(row.below))) } else { String::new() };
+    line.push(Ink::Accent, &below);
+    line.push(Ink::Dim, &format!("{:>5} ", text::number(u64::from(row.messages))));
+    if width >= DATED {
+        let (at, offset) = (session.tree.head(row.last).at, look.model.facts.offset);
+        line.push(Ink::Dim, &format!("  {} {} ", text::date(at, offset), text::clock(at, offset)));
+    }
+    line
+}

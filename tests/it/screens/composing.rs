@@ -1,0 +1,78 @@
+//! The message being written: kept over restarts, earlier messages, the person's editor.
+
+use super::fixture::{self, MAIN, RETRY};
+use pleach::engine::api::{Answer, Request};
+use pleach::tui::msg::Msg;
+
+fn kept(stage: &super::Stage) -> Vec<String> {
+    let texts = stage.sent.iter().filter_map(|(_, request)| match request {
+        Request::KeepDraft { branch, text } if *branch == MAIN => Some(text.to_string()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_draft_is_kept_once_it_is_calm_and_forgotten_when_it_is_gone() {
+    let mut stage = fixture::opened();
+    stage.wait(5_000);
+    assert_eq!(kept(&stage), [""; 0], "nothing typed, nothing kept");
+    stage.type_text("half a thou").wait(500);
+    assert_eq!(kept(&stage), [""; 0]);
+    stage.wait(600).wait(5_000);
+    assert_eq!(kept(&stage), ["half a thou"], "once, not at every look");
+    stage.press("ctrl-c").wait(1_100);
+    assert_eq!(kept(&stage), ["half a thou", ""]);
+    stage.type_text("left behind").press("ctrl-b").press("j enter");
+    assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
+    assert_eq!(kept(&stage).last().map(String::as_str), Some("left behind"), "leaving the branch keeps it at once");
+}
+
+#[test]
+fn quitting_keeps_what_was_just_typed() {
+    let mut stage = fixture::opened();
+    stage.type_text("unsent").msg(Msg::Signal(15));
+    assert_eq!(kept(&stage), ["unsent"]);
+}
+
+#[test]
+fn a_kept_draft_is_there_after_a_restart() {
+    let nodes = fixture::story();
+    let branches = vec![fixture::branch(MAIN, "main", nodes.last(), None), fixture::branch(RETRY, "retry", None, None)];
+    let mut view = fixture::view(&nodes, branches);
+    let long = "many words ".repeat(500);
+    view.drafts = vec![(MAIN, "where I was".into()), (RETRY, long.clone().into())];
+    let mut stage = fixture::open(nodes, view);
+    assert_eq!(stage.model.composer.first_line(), "where I was");
+    stage.press("ctrl-b").press("j enter");
+    assert!(stage.model.composer.first_line().starts_with("[pasted"), "a long one is folded as a paste is");
+    assert_eq!(&*stage.model.composer.text(), long);
+    stage.wait(5_000);
+    assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::KeepDraft { .. })));
+}
+
+#[test]
+fn up_brings_earlier_messages_of_the_session() {
+    let mut stage = fixture::opened();
+    stage.press("up");
+    assert_eq!(stage.model.composer.first_line(), "And with two tabs open? 日本語 works too.");
+    stage.press("up");
+    assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
+    stage.press("down down");
+    assert!(stage.model.composer.is_empty());
+    stage.type_text("one").press("up");
+    assert_eq!(stage.model.composer.first_line(), "one", "typed text is never replaced");
+}
+
+#[test]
+fn the_message_goes_to_the_editor_and_comes_back() {
+    let mut stage = fixture::opened();
+    stage.type_text("first").press("ctrl-g");
+    assert_eq!(stage.composed, ["first"]);
+    stage.msg(Msg::Composed(Ok("first\nand second\n".into())));
+    assert_eq!(&*stage.model.composer.text(), "first\nand second");
+    stage.msg(Msg::Composed(Err("The editor \"x\" did not do it.".into())));
+    assert!(stage.screen(100, 30).contains("did not do it"));
+    assert_eq!(&*stage.model.composer.text(), "first\nand second");
+    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Done(String::new()));
+}

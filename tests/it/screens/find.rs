@@ -1,0 +1,178 @@
+//! The search over all messages, and the whole tree.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON, RETRY, SESSION};
+use pleach::domain::find::{FoundMessage, FoundMessages};
+use pleach::domain::ids::SessionId;
+use pleach::domain::message::Role;
+use pleach::engine::api::{Answer, Request};
+use pleach::tui::model::Focus;
+use pleach::tui::model::layer::Layer;
+use uuid::Uuid;
+
+fn message(n: u128, session: SessionId, role: Role, words: &[(bool, &str)]) -> FoundMessage {
+    FoundMessage {
+        session,
+        title: "Bees and wasps".into(),
+        node: fixture::node_id(n),
+        external_id: None,
+        role,
+        at: NOON,
+        model: (role == Role::Assistant).then(|| "gpt-4.1-mini".into()),
+        pieces: words.iter().map(|(hit, text)| (*hit, (*text).to_owned())).collect(),
+    }
+}
+
+pub(crate) fn found(words: &str) -> FoundMessages {
+    let long = "a long way before the match ".repeat(8);
+    FoundMessages {
+        messages: vec![
+            message(1, SESSION, Role::User, &[(false, "how do "), (true, "bees"), (false, " dance in the dark?")]),
+            message(2, SESSION, Role::Assistant, &[(false, &long), (true, "Bees"), (false, " dance\nin circles")]),
+            message(77, SessionId(Uuid::from_u128(55)), Role::Tool, &[(false, words)]),
+        ],
+        more: true,
+        problems: Vec::new(),
+    }
+}
+
+fn find(request: &Request) -> bool {
+    matches!(request, Request::Find { .. })
+}
+
+#[test]
+fn finding() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-r");
+    super::pictures::pictures("find_empty", &mut stage);
+    stage.type_text("bees role:user");
+    assert!(matches!(stage.last(), Request::Find { line, .. } if line == "bees role:user"));
+    stage.reply(find, Answer::Found(Box::new(found("grep: bees.txt"))));
+    stage.press("down");
+    super::pictures::pictures("find", &mut stage);
+}
+
+#[test]
+fn the_newest_search_wins() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-r").type_text("be");
+    let old = stage.sent.iter().rev().filter(|(_, request)| find(request)).nth(1).unwrap().0;
+    stage.answer(old, Answer::Found(Box::new(found("old"))));
+    assert!(!stage.screen(100, 30).contains("dance"), "an older answer is dropped");
+    stage.reply(find, Answer::Found(Box::new(found("new"))));
+    assert!(stage.screen(100, 30).contains("dance"));
+    stage.press("ctrl-u");
+    assert!(!stage.screen(100, 30).contains("dance"), "nothing is looked for");
+}
+
+#[test]
+fn enter_goes_there_and_back_comes_back() {
+    let mut stage = fixture::opened();
+    stage.type_text("a draft").press("ctrl-r").type_text("bees");
+    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.press("esc");
+    assert_eq!(stage.model.composer.first_line(), "a draft", "Esc leaves everything as it was");
+    stage.press("ctrl-r").type_text("bees");
+    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.press("enter");
+    assert!(stage.model.layers.is_empty() && stage.model.focus == Focus::Conversation);
+    assert_eq!(stage.model.conversation.cursor, 0);
+    stage.press("alt-left");
+    assert!(stage.model.focus == Focus::Composer && stage.model.composer.first_line() == "a draft");
+    stage.press("alt-left");
+    assert!(stage.screen(100, 30).contains("no jump to go back from"));
+    stage.press("ctrl-r").type_text("bees");
+    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.press("end down down enter");
+    let other = SessionId(Uuid::from_u128(55));
+    assert!(
+        matches!(stage.last(), Request::OpenAt { session, node } if *session == other && *node == fixture::node_id(77))
+    );
+}
+
+fn grove(stage: &Stage) -> &pleach::tui::model::tree::Grove {
+    match stage.model.layers.last() {
+        Some(Layer::Tree(grove)) => grove,
+        other => panic!("no tree: {other:?}"),
+    }
+}
+
+#[test]
+fn tree() {
+    let mut stage = fixture::opened();
+    stage.press("esc esc");
+    super::pictures::pictures("tree", &mut stage);
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
+    let mut nodes = fixture::story();
+    let lost = fixture::said(40, Some(&nodes[0]), Role::Assistant, "a way that was left");
+    let lost_too = fixture::said(41, Some(&lost), Role::User, "and its end");
+    let branches = vec![fixture::branch(MAIN, "main", nodes.last(), None)];
+    nodes.extend([lost.clone(), lost_too.clone()]);
+    let view = fixture::view(&nodes, branches);
+    let mut stage = fixture::open(nodes, view);
+    stage.press("ctrl-r").type_text("left");
+    let hit = message(41, SESSION, Role::User, &[(true, "left")]);
+    let hits = FoundMessages { messages: vec![hit], ..FoundMessages::default() };
+    stage.reply(find, Answer::Found(Box::new(hits))).press("enter");
+    let view = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::OpenAt { .. })).unwrap().0;
+    let answer = std::sync::Arc::new(fixture::view(
+        &[fixture::story(), vec![lost, lost_too.clone()]].concat(),
+        vec![fixture::branch(MAIN, "main", fixture::story().last(), None)],
+    ));
+    stage.answer(view, Answer::Opened(answer));
+    assert!(stage.screen(100, 30).contains("No branch holds that message"));
+    stage.press("enter");
+    let fork = |r: &Request| matches!(r, Request::Fork { at: Some(at), .. } if *at == lost_too.head.id);
+    let made = fixture::branch(RETRY, "left", Some(&lost_too), Some(MAIN));
+    stage.reply(fork, Answer::Branch(Box::new(made)));
+    assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
+    let slot = stage.model.conversation.selected().unwrap();
+    assert_eq!(stage.model.session.as_ref().unwrap().tree.head(slot).id, lost_too.head.id);
+}
+
+#[test]
+fn the_tree_folds_filters_and_goes_there() {
+    let mut stage = fixture::opened();
+    stage.press("f8 home");
+    let all = grove(&stage).shown.len();
+    assert!(all > 1);
+    stage.press("h");
+    assert!(grove(&stage).shown.len() < all);
+    stage.press("l l");
+    assert_eq!((grove(&stage).shown.len(), grove(&stage).cursor), (all, 1));
+    stage.press("/").type_text("retr");
+    assert_eq!(grove(&stage).shown.len(), 1);
+    stage.press("enter enter");
+    assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
+    assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
+    stage.press("alt-left");
+    assert!(matches!(stage.last(), Request::OpenSession { branch: Some(branch), .. } if *branch == MAIN.to_string()));
+}
+
+#[test]
+fn a_hundred_thousand_nodes_are_a_tree_of_turnings() {
+    let mut nodes: Vec<pleach::domain::message::Node> = Vec::new();
+    for n in 1..=100_000_usize {
+        let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
+        let node = fixture::said(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, "words");
+        nodes.push(node);
+    }
+    let head = fixture::branch(MAIN, "main", nodes.last(), None);
+    let view = fixture::view(&nodes, vec![head]);
+    let mut stage = fixture::open(Vec::new(), view);
+    stage.press("f8");
+    let messages: u32 = grove(&stage).all.iter().map(|row| row.messages).sum();
+    assert_eq!(messages, 100_000);
+    let first = &grove(&stage).all[0];
+    assert_eq!(first.messages + first.below, 100_000);
+    stage.press("home h");
+    assert_eq!(grove(&stage).shown.len(), 1);
+    stage.press("l G");
+    assert_eq!(grove(&stage).cursor + 1, grove(&stage).all.len());
+    stage.screen(100, 30);
+}
