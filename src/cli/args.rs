@@ -2,8 +2,8 @@
 //! Not for: doing what the commands say (their own files).
 
 pub use super::commands::{
-    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, SessionCommand,
-    StateCommand,
+    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, Replay,
+    SessionCommand, StateCommand,
 };
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
@@ -108,19 +108,7 @@ pub enum Command {
     #[command(subcommand)]
     Plans(Plans),
     /// Make a stored call again on a scratch branch: byte for byte, with --model for another model, or without an item.
-    Replay {
-        /// The call: a unique prefix of its id.
-        run: String,
-        /// Send nothing: render it again and compare it with what was sent.
-        #[arg(long)]
-        dry_run: bool,
-        /// Print the body that is rendered, byte for byte.
-        #[arg(long, requires = "dry_run")]
-        request: bool,
-        /// Without this item of the call: an id from `plans show RUN --json`, or a message's.
-        #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
-        without: Option<String>,
-    },
+    Replay(Replay),
     /// Ask the same on several branches at once, each with settings of its own; the answers come side by side.
     Race {
         /// The message.

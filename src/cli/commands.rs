@@ -243,3 +243,19 @@ pub enum ConfigCommand {
         model: Option<String>,
     },
 }
+
+/// `replay`.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct Replay {
+    /// The call: a unique prefix of its id.
+    pub run: String,
+    /// Send nothing: render it again and compare it with what was sent.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the body that is rendered, byte for byte.
+    #[arg(long, requires = "dry_run")]
+    pub request: bool,
+    /// Without this item of the call: an id from `plans show RUN --json`, or a message's.
+    #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
+    pub without: Option<String>,
+}

@@ -171,8 +171,8 @@ impl Run<'_, '_> {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay { run, request, dry_run: true, .. }) => plan::replay(self, run, *request),
-            Some(Command::Replay { run, without, .. }) => race::replay(self, run, without.as_deref()),
+            Some(Command::Replay(wish)) if wish.dry_run => plan::replay(self, &wish.run, wish.request),
+            Some(Command::Replay(wish)) => race::replay(self, &wish.run, wish.without.as_deref()),
             Some(Command::Race { text, arm }) => race::race(self, text, arm),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),

@@ -95,8 +95,7 @@ impl Chord {
     /// These four send the same bytes as other keys on most terminals.
     fn twin(&self) -> Option<&'static str> {
         let twins = [('m', "Enter"), ('i', "Tab"), ('h', "Backspace"), ('[', "Esc")];
-        let found = twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c));
-        found.map(|(_, name)| name)
+        twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c)).map(|(_, name)| name)
     }
 }
 
@@ -454,8 +453,7 @@ impl Keymap {
     /// What a chord does, in the first of `places` that binds it.
     #[must_use]
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
-        let in_place = |place: &When| self.bindings.iter().find(|b| b.on == on && b.when == *place);
-        places.iter().find_map(in_place).map(|binding| binding.run)
+        places.iter().find_map(|place| self.bindings.iter().find(|b| b.on == on && b.when == *place)).map(|b| b.run)
     }
 
     /// The key of an action, as people read it; the first of several.

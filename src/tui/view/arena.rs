@@ -35,7 +35,7 @@ pub(super) fn draw(
         paint::caption(look.theme, line, edge, buf);
     }
     let mut caution = Flow::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
-    caution.truncate(if inside.height >= 10 { 2 } else { 0 });
+    caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
     paint::lines(look.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
