@@ -128,8 +128,7 @@ impl Case<'_> {
         let spoken = || after.reason.sentence();
         match &after.reason {
             Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken())),
-            Reason::TtlExpired => plain(By::Lease, &spoken()),
-            Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
+            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
             Reason::Superseded { .. } => self.capsule_op(&spoken()),
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
             Reason::NotSearched { .. } | Reason::BelowThreshold => {

@@ -436,7 +436,7 @@ pub fn kinds(before: Option<&Place>, after: Option<&Place>) -> Vec<Kind> {
             if after.goes && after.tokens > before.tokens {
                 found.push(Kind::Lengthened);
             }
-            if !same_reason(&before.reason, &after.reason) && !(before.shared || after.shared) {
+            if !(same_reason(&before.reason, &after.reason) || before.shared || after.shared) {
                 found.push(Kind::Reason);
             }
             found

@@ -2,9 +2,8 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, compare, drafts, lists, memories, open, send, trouble};
+use super::{ask, calls, drafts, lists, memories, open, send, trouble};
 use crate::domain::branch::Branch;
-use crate::domain::diff::ItemHistory;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
@@ -22,6 +21,7 @@ use std::sync::Arc;
 
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
+    let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
@@ -43,10 +43,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Steps(_) | Pending::Lately(_), Err(_)) => {}
-        (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, *history),
-        (Pending::Compare, Err(failure)) => compare::failed(model, ticket.0, &failure),
-        (Pending::Diff, Err(failure)) => calls::undiffered(model, ticket.0, &failure),
+        (Pending::Steps(_), Err(_)) => {}
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
@@ -56,10 +53,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
         (Pending::Capsules, Ok(Answer::Capsules(cards))) => drafts::listed(model, cards),
-        (Pending::Calls, Ok(Answer::Runs(cards))) => calls::came(model, &cards),
-        (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket.0, compared),
-        (Pending::Diff, Ok(Answer::Diff(diff))) => calls::differs(model, ticket.0, diff),
-        (Pending::History, Ok(Answer::History(history))) => calls::told(model, history),
         (Pending::CapsuleAct, Ok(answer)) => drafts::acted(model, &answer, out),
         (Pending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
         (Pending::Sessions, Ok(Answer::Sessions(cards))) => lists::sessions_came(model, ticket.0, &cards),
@@ -104,15 +97,6 @@ fn item_steps(model: &mut Model, atom: Atom, steps: &[Told]) {
     for layer in &mut model.layers {
         if let Layer::Overlay(overlay) = layer {
             overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
-        }
-    }
-}
-
-/// How an item went in the newest calls, in the detail pane.
-fn lately(model: &mut Model, atom: Atom, history: ItemHistory) {
-    for layer in &mut model.layers {
-        if let Layer::Overlay(overlay) = layer {
-            overlay.lately.insert(atom.key(), history.clone());
         }
     }
 }
