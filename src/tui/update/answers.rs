@@ -43,7 +43,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Steps(_), Err(_)) => {}
         (Pending::Steps(atom), Ok(Answer::Steps(steps))) => item_steps(model, atom, &steps),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),

@@ -42,7 +42,7 @@ pub(super) fn answer(
         (Pending::Compare, Err(failure)) => compare::failed(model, ticket, &failure),
         (Pending::History, Ok(Answer::History(history))) => told(model, history),
         (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, &history),
-        (Pending::Lately(_), Err(_)) => {}
+        (Pending::Lately(_) | Pending::Steps(_), Err(_)) => {}
         other => return Some(other),
     }
     None
