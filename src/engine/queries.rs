@@ -277,7 +277,7 @@ impl Core {
         let work = move || {
             let named = profiles.iter().find(|profile| profile.name == chosen);
             let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
-            let counted = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
+            let sized = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
             let embedder = std::thread::spawn(move || super::embedder::finding(embedder.as_ref()));
             let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
             let threads: Vec<_> = profiles
@@ -290,7 +290,7 @@ impl Core {
             let (mut findings, meters) = checked.join().unwrap_or_default();
             findings.push(workspace);
             findings.extend(embedder.join());
-            findings.extend(counted);
+            findings.extend(sized);
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
