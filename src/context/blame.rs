@@ -1,10 +1,11 @@
 //! Whose act a difference between two plans was: a person's, a lease's, the budget's, the mode's, the window's … told from
 //! the reasons in both plans, the steps of the item and the operations between the two calls.
-//! Not for: finding the differences (`domain::diff`) or what happened between (`engine`).
+//! Not for: finding the differences (`domain::matching`) or what happened between (`engine`).
 
-use crate::domain::diff::{By, Cause, Delta, Kind, Place, Subject, subject};
+use crate::domain::diff::{By, Cause, Delta, Kind, Place};
 use crate::domain::hash::Hash;
 use crate::domain::mark::{Actor, Atom};
+use crate::domain::matching::{Subject, subject};
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::{ContextPlan, RowKind};
 use crate::domain::reason::Reason;
@@ -128,8 +129,7 @@ impl Case<'_> {
         let spoken = || after.reason.sentence();
         match &after.reason {
             Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken())),
-            Reason::TtlExpired => plain(By::Lease, &spoken()),
-            Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
+            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
             Reason::Superseded { .. } => self.capsule_op(&spoken()),
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
             Reason::NotSearched { .. } | Reason::BelowThreshold => {

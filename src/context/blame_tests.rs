@@ -1,10 +1,11 @@
 //! Differences between plans and whose act they were, on small plans made by hand.
 
 use super::blame::{Between, blame};
-use crate::domain::diff::{By, Kind, Place, PlanDiff, deltas, kinds, place};
+use crate::domain::diff::{By, Kind, Place, PlanDiff};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::matching::{deltas, kinds, place};
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
 use crate::domain::op::{Change, Operation};

@@ -23,6 +23,7 @@ pub mod ids;
 pub mod input;
 pub mod lane;
 pub mod mark;
+pub mod matching;
 pub mod memory;
 pub mod message;
 pub mod meter;

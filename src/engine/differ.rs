@@ -1,6 +1,6 @@
 //! What differs between two calls, and an item over the calls of a branch: stored plans side by side, with what happened
 //! between them.
-//! Not for: matching rows (`domain::diff`) or telling whose act it was (`context::blame`).
+//! Not for: matching rows (`domain::matching`) or telling whose act it was (`context::blame`).
 
 use super::api::{Answer, Item, Which};
 use super::core::Core;
@@ -9,11 +9,12 @@ use super::reflect::lineage;
 use super::session::Session;
 use crate::context::blame::{self, Between};
 use crate::domain::branch::Branch;
-use crate::domain::diff::{self, Call, Delta, ItemHistory, Place, PlanDiff, Stay, Told, subject};
+use crate::domain::diff::{Call, Cause, Delta, ItemHistory, Place, PlanDiff, Stay, Told};
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
+use crate::domain::matching::{self, subject};
 use crate::domain::memory;
 use crate::domain::op::{Change, Operation};
 use crate::domain::plan::{ContextPlan, RowKind};
@@ -131,7 +132,7 @@ impl Core {
         let session = self.home(after)?;
         let spans = Spans::new(session);
         let (mut deltas, (same, same_tokens)) =
-            diff::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
+            matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
         let (from, to) = (call(session, before), call(session, after));
         if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
             let past = self.happened(session, branch)?;
@@ -141,7 +142,7 @@ impl Core {
             let between = Between { steps, ops, on_path: &on_path, name: &to.name };
             blame::blame(&mut deltas, &before.plan, &after.plan, &between);
         }
-        let settings = diff::settings(&before.plan, &after.plan);
+        let settings = matching::settings(&before.plan, &after.plan);
         Ok(PlanDiff { before: from, after: to, settings, deltas, same, same_tokens })
     }
 
@@ -231,7 +232,7 @@ fn stays(session: &Session, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<S
     let mut found: Vec<Stay> = Vec::new();
     let mut before: Option<&Called> = None;
     for called in calls {
-        let place = diff::place(&called.plan, atom, &covers);
+        let place = matching::place(&called.plan, atom, &covers);
         let now = call(session, called);
         let as_before = |last: &Stay| match (&last.place, &place) {
             (Some(old), Some(new)) => old.like(new),
@@ -263,8 +264,8 @@ fn causes(
     (atom, old, new): (&Atom, Option<Place>, Option<Place>),
     before: &Called,
     after: &Called,
-) -> Vec<diff::Cause> {
-    let kinds = diff::kinds(old.as_ref(), new.as_ref());
+) -> Vec<Cause> {
+    let kinds = matching::kinds(old.as_ref(), new.as_ref());
     let row = [&after.plan, &before.plan].into_iter().find_map(|plan| {
         let row = plan.rows.iter().find(|row| subject(&row.atom) == subject(atom))?;
         Some(row.kind)

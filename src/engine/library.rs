@@ -183,7 +183,7 @@ impl Core {
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
         let memories = self.made_from(session_id, &keys)?;
         let vectors = self.vectors_of(&nodes)?;
-        let mut writes = self.forget_brought(session, &keys);
+        let mut writes = Self::forget_brought(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
         self.store.write(writes)?;
         let fresh = Session::load(&self.store, session_id)?;

@@ -64,7 +64,7 @@ impl Core {
         }
         let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
         let what = format!("picked {many} of {} onto {}", source.name, target.name);
-        self.put_over(onto, swaps, what)
+        self.put_over(onto, swaps, &what)
     }
 
     /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
@@ -87,7 +87,7 @@ impl Core {
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
         let old = target.marks.iter().find(is_old).cloned();
         let what = format!("brought the result of {} back onto {}", source.name, target.name);
-        self.put_over(onto, vec![(old, mark)], what)
+        self.put_over(onto, vec![(old, mark)], &what)
     }
 
     /// Two branches of one session.
@@ -136,7 +136,7 @@ impl Core {
     }
 
     /// Writes marks onto a branch as one operation.
-    fn put_over(&mut self, onto: BranchId, swaps: Vec<Swap>, what: String) -> Result<Answer, Failure> {
+    fn put_over(&mut self, onto: BranchId, swaps: Vec<Swap>, what: &str) -> Result<Answer, Failure> {
         let mut changes = Vec::new();
         let mut writes = Vec::new();
         for (old, new) in swaps {
@@ -161,15 +161,15 @@ impl Core {
             changes.push(change);
         }
         let session = self.branch(onto)?.session;
-        writes.push(self.operation(session, what.clone(), changes.clone()));
+        writes.push(self.operation(session, what.to_owned(), changes.clone()));
         self.store.write(writes)?;
         self.apply_marks(onto, &changes);
         self.show_branch(onto);
-        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(&what))))
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
     /// Takes off what was brought over from messages that are being removed for good, on all branches of a session.
-    pub(super) fn forget_brought(&self, session: &Session, keys: &[Hash]) -> Vec<Write> {
+    pub(super) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {
             let brought = branch.marks.iter().filter(made);

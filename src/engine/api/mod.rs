@@ -4,12 +4,12 @@
 //! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. What happens by
 //! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
 
+mod acts;
 mod event;
 mod request;
 mod view;
 
+pub use acts::{MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
-pub use request::{
-    Act, Condense, Draft, DraftKind, Item, MemoryAct, MemoryScope, Named, Request, TaskAct, Ticket, Which,
-};
+pub use request::{Act, Condense, Draft, DraftKind, Item, Named, Request, Ticket};
 pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

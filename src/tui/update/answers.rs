@@ -2,9 +2,8 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, compare, composing, drafts, find, lists, memories, open, send, trials, trouble};
+use super::{ask, calls, composing, drafts, find, lists, memories, open, send, trials, trouble};
 use crate::domain::branch::Branch;
-use crate::domain::diff::ItemHistory;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
@@ -22,6 +21,7 @@ use std::sync::Arc;
 
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
+    let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
@@ -44,9 +44,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             lists::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Lately(_), Err(_)) => {}
-        (Pending::Compare, Err(failure)) => compare::failed(model, ticket.0, &failure),
-        (Pending::Diff, Err(failure)) => calls::undiffered(model, ticket.0, &failure),
         (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
         (Pending::OpenAt(_), Err(failure)) => {
             // A sentence is not seen under a full screen.
@@ -79,11 +76,6 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
             }
         }
         (Pending::Steps(atom), Answer::Steps(steps)) => item_steps(model, atom, &steps),
-        (Pending::Lately(atom), Answer::History(history)) => lately(model, atom, *history),
-        (Pending::Calls, Answer::Runs(cards)) => calls::came(model, &cards),
-        (Pending::Compare, Answer::Compared(compared)) => compare::came(model, ticket.0, compared),
-        (Pending::Diff, Answer::Diff(diff)) => calls::differs(model, ticket.0, diff),
-        (Pending::History, Answer::History(history)) => calls::told(model, history),
         (Pending::Capsules, Answer::Capsules(cards)) => drafts::listed(model, cards),
         (Pending::CapsuleAct, answer) => drafts::acted(model, &answer, out),
         (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
@@ -128,15 +120,6 @@ fn item_steps(model: &mut Model, atom: Atom, steps: &[Told]) {
     for layer in &mut model.layers {
         if let Layer::Overlay(overlay) = layer {
             overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
-        }
-    }
-}
-
-/// How an item went in the newest calls, in the detail pane.
-fn lately(model: &mut Model, atom: Atom, history: ItemHistory) {
-    for layer in &mut model.layers {
-        if let Layer::Overlay(overlay) = layer {
-            overlay.lately.insert(atom.key(), history.clone());
         }
     }
 }

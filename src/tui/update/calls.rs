@@ -1,12 +1,12 @@
 //! The list of calls, what differs between two of them, and an item over the calls of the branch.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, send};
+use super::{acts, compare, send};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::failure::Failure;
 use crate::domain::mark::Atom;
 use crate::domain::run::RunCard;
-use crate::engine::api::{Item, Request, Which};
+use crate::engine::api::{Answer, Item, Request, Which};
 use crate::tui::model::calls::{DiffView, Tale};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -27,6 +27,36 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     }
 }
 
+/// Answers about calls and branches; gives back what is about something else.
+pub(super) fn answer(
+    model: &mut Model,
+    ticket: u64,
+    what_for: Pending,
+    result: Result<Answer, Failure>,
+) -> Option<(Pending, Result<Answer, Failure>)> {
+    match (what_for, result) {
+        (Pending::Calls, Ok(Answer::Runs(cards))) => came(model, &cards),
+        (Pending::Diff, Ok(Answer::Diff(diff))) => differs(model, ticket, diff),
+        (Pending::Diff, Err(failure)) => undiffered(model, ticket, &failure),
+        (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket, compared),
+        (Pending::Compare, Err(failure)) => compare::failed(model, ticket, &failure),
+        (Pending::History, Ok(Answer::History(history))) => told(model, history),
+        (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, &history),
+        (Pending::Lately(_) | Pending::Steps(_), Err(_)) => {}
+        other => return Some(other),
+    }
+    None
+}
+
+/// How an item went in the newest calls, in the detail pane.
+fn lately(model: &mut Model, atom: Atom, history: &ItemHistory) {
+    for layer in &mut model.layers {
+        if let Layer::Overlay(overlay) = layer {
+            overlay.lately.insert(atom.key(), history.clone());
+        }
+    }
+}
+
 /// Opens the list of calls; the same key closes it.
 fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
@@ -38,7 +68,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// The calls came.
-pub(super) fn came(model: &mut Model, cards: &[RunCard]) {
+fn came(model: &mut Model, cards: &[RunCard]) {
     for layer in &mut model.layers {
         if let Layer::Calls(calls) = layer {
             calls.fill(cards.to_vec());
@@ -88,7 +118,7 @@ fn differ(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
 }
 
 /// What differs came.
-pub(super) fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
+fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     for layer in &mut model.layers {
         if let Layer::Diff(view) = layer
             && view.ticket == ticket
@@ -99,7 +129,7 @@ pub(super) fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
 }
 
 /// It could not be told: the empty screen goes again.
-pub(super) fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
+fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
     model.layers.retain(|layer| !matches!(layer, Layer::Diff(view) if view.ticket == ticket));
     super::trouble(model, failure);
 }
@@ -121,6 +151,6 @@ fn history(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// An item's history, to be read.
-pub(super) fn told(model: &mut Model, history: Box<ItemHistory>) {
+fn told(model: &mut Model, history: Box<ItemHistory>) {
     model.layers.push(Layer::History(Box::new(Tale { history, scroll: 0, seen: (0, 0) })));
 }

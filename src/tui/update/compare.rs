@@ -32,12 +32,11 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
-    match other.or_else(|| only_other(model)) {
-        Some(other) => open(model, other, out),
-        None => {
-            let text = "Select another branch in the tree, or type /compare and its name.";
-            model.status.say(Weight::Notice, text, model.now);
-        }
+    if let Some(other) = other.or_else(|| only_other(model)) {
+        open(model, other, out);
+    } else {
+        let text = "Select another branch in the tree, or type /compare and its name.";
+        model.status.say(Weight::Notice, text, model.now);
     }
 }
 

@@ -50,9 +50,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Calls(calls)) => calls.step(by),
         Some(Layer::Diff(view)) => view.step(by),
         Some(Layer::History(tale)) => tale.step(by),
-        Some(Layer::Compare(view)) => {
-            view.step(by.signum() * if run == Action::Top || run == Action::Bottom { i64::MAX / 2 } else { 1 })
-        }
+        Some(Layer::Compare(view)) => view.step(if by.abs() > i64::MAX / 4 { by } else { by.signum() }),
         Some(Layer::Find(finder)) => {
             finder.cursor = shift(finder.cursor, by, finder.found.messages.len().saturating_sub(1));
         }
