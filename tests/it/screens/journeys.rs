@@ -15,7 +15,6 @@ use pleach::domain::plan::{ContextPlan, Warning};
 use pleach::domain::tokens::Certainty;
 use pleach::domain::tuning::Milli;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Request};
-use pleach::tui::model::Focus;
 use pleach::tui::msg::Msg;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
