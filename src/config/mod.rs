@@ -7,6 +7,7 @@ pub mod layer;
 pub mod load;
 pub mod models;
 pub mod paths;
+mod places;
 pub mod policies;
 pub mod prompts;
 pub mod save;

@@ -245,8 +245,8 @@ fn messages_of_all_sessions_are_found_by_words_and_filters() {
     assert_eq!(found[1]["matches"][0]["text"], "how do bees dance");
     assert_eq!(found[1]["matches"][0]["match"][0], "dance");
     assert_eq!(found[1]["matches"].as_array().unwrap().len(), 1, "only one message is a user's");
-    let titled = home.json(&["session", "search", "bees", "session:bees"]);
-    assert_eq!(titled.as_array().unwrap().len(), 1);
+    let in_one = home.json(&["session", "search", "bees", "session:bees"]);
+    assert_eq!(in_one.as_array().unwrap().len(), 1);
     assert_eq!(home.json(&["session", "search", "bees"]).as_array().unwrap().len(), 2);
     assert!(home.ok(&["session", "search", "circles", "--limit", "1"]).contains("in circles"));
     assert!(home.ok(&["session", "search", "honey"]).contains("Nothing found."));
