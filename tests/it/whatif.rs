@@ -251,8 +251,5 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
     client.must(Request::Undo);
     assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all of them");
-    assert_eq!(
-        client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok(),
-        true
-    );
+    assert!(client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok());
 }
