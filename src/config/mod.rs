@@ -1,6 +1,7 @@
 //! Settings, policies, the model table and the prompts: everything that a person can set, and where it is kept.
 //! Not for: acting on any of it.
 
+mod actions;
 pub mod error;
 pub mod keymap;
 pub mod layer;

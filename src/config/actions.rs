@@ -1,0 +1,135 @@
+//! The one table of actions: what a key, the palette or a command can do, each with its name and sentence.
+//! Not for: keys (`keymap`) or what an action does (the workbench).
+
+macro_rules! actions {
+    ($($variant:ident $name:literal $sentence:literal),* $(,)?) => {
+        /// What a key can do.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Action {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Action {
+            /// All of them, in the order of the palette.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name in the key table.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it does, in one sentence.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+actions! {
+    Send "send" "Send the message: exactly the plan that is shown.",
+    Newline "newline" "Start a new line in the message.",
+    ExpandPaste "expand-paste" "Open a folded paste in the message, or fold it again.",
+    HistoryUp "history-up" "Move up; on the first line, the message sent before.",
+    HistoryDown "history-down" "Move down; on the last line, the message sent after.",
+    Complete "complete" "Complete the command, or go to the next pane.",
+    Compose "compose" "Write the message in your own editor ($VISUAL or $EDITOR).",
+    CycleMode "cycle-mode" "Cycle the context mode: Off, Light, Heavy.",
+    Context "context" "Open what the next call will hold, and why.",
+    Traces "traces" "Open the tool calls of this session.",
+    Branches "branches" "Go to the branches.",
+    Palette "palette" "Find any action by its words.",
+    Sessions "sessions" "Open, make, rename or delete a session.",
+    Find "find" "Find messages of all sessions by words and filters.",
+    Back "back" "Go back to where you were before the last jump.",
+    Tree "tree" "Open the whole tree of this session; Esc twice does it too.",
+    Fold "fold" "Fold what is below, or go up.",
+    Unfold "unfold" "Unfold what is below, or go into it.",
+    Models "models" "Choose the model that is asked.",
+    Help "help" "Show all keys.",
+    NextPane "next-pane" "Go to the next pane.",
+    PrevPane "prev-pane" "Go to the pane before.",
+    Leave "leave" "Leave what is open, then stop the answer that is coming.",
+    Interrupt "interrupt" "Stop the answer that is coming on this branch; what came is kept.",
+    Clear "clear" "Clear the message; twice to quit.",
+    Quit "quit" "Quit.",
+    QuitIfEmpty "quit-if-empty" "Quit when nothing is typed.",
+    Redraw "redraw" "Draw the whole screen again.",
+    Suspend "suspend" "Put the program into the background of the shell.",
+    ToggleMouse "toggle-mouse" "Let the mouse wheel scroll here, or leave the mouse to the terminal.",
+    ScrollUp "scroll-up" "Scroll a page up.",
+    ScrollDown "scroll-down" "Scroll a page down.",
+    Up "up" "Move up.",
+    Down "down" "Move down.",
+    Top "top" "Go to the start.",
+    Bottom "bottom" "Go to the end.",
+    Open "open" "Open or fold what is selected, or stand on the branch.",
+    Pin "pin" "Pin it, or take the pin off: pinned items go with every call.",
+    Lease "lease" "Lease it: a pin that ends by itself after some turns.",
+    Exclude "exclude" "Leave it out until taken back, or take it back.",
+    ExcludeOnce "exclude-once" "Leave it out of this call only.",
+    SearchAnyway "search-anyway" "Look through older messages for this call anyway, not at all, or as the mode says.",
+    IncludeOnce "include-once" "Put it into this call only.",
+    Fork "fork" "Fork a branch here.",
+    Edit "edit" "Edit your message: a new version beside the old one.",
+    Regenerate "regenerate" "Ask for another answer beside this one.",
+    Continue "continue" "Go on where the answer was cut.",
+    Reply "reply" "Reply to it: the next message quotes it.",
+    NextSibling "next-sibling" "Show the next version.",
+    PrevSibling "prev-sibling" "Show the version before.",
+    Copy "copy" "Copy it.",
+    Filter "filter" "Filter the list.",
+    BudgetUp "budget-up" "Raise the prompt budget.",
+    BudgetDown "budget-down" "Lower the prompt budget.",
+    RawRequest "raw-request" "Show the exact request that would be sent.",
+    DetailDown "detail-down" "Scroll the text beside the list down.",
+    DetailUp "detail-up" "Scroll the text beside the list up.",
+    Undo "undo" "Undo the last change of the session.",
+    Redo "redo" "Do the undone change again.",
+    NewSession "new-session" "Make a new session.",
+    RenameSession "rename-session" "Rename this session.",
+    Rename "rename" "Rename the selected branch or session.",
+    Archive "archive" "Put the branch away, or take it back.",
+    ShowArchived "show-archived" "Show or hide the branches that were put away.",
+    Delete "delete" "Delete what is selected in this list.",
+    Dismiss "dismiss" "Turn the suggested pin or memory down, for good.",
+    Memories "memories" "Look at what is remembered: confirm, edit, dismiss, delete.",
+    New "new" "Make a new one in this list.",
+    ShowState "show-state" "Show and edit the state block of this branch.",
+    RebuildState "rebuild-state" "Rebuild the state from the messages in the window.",
+    Trust "trust-folder" "Trust this folder, so that the model may read in it; or stop trusting it.",
+    UseOffline "use-offline" "Use the built-in offline model on this branch.",
+    Doctor "doctor" "Look for model servers and report.",
+    Save "save" "Save what was edited.",
+    WhatIf "what-if" "See the next call under other modes, policies, models and budgets side by side, and take one.",
+    Replay "replay" "Make the selected call again on a scratch branch: the same bytes, another model, or without an item.",
+    Mattered "mattered" "The item that was left out mattered: suggest it as a pin.",
+    Discard "discard" "Put the selected branch of a replay or race away.",
+    Draft "draft" "Open the draft of a summary that waits; without one, have one made of the older turns.",
+    Capsules "capsules" "Look at the summaries in use on this branch: read, take back, make anew.",
+    AcceptDraft "accept-draft" "Accept the draft: it goes in place of its turns from now on.",
+    RejectDraft "reject-draft" "Throw the draft away, or stop it; its turns are not summed up by themselves again.",
+    EditDraft "edit-draft" "Edit the draft's text.",
+    KeepItem "keep-item" "Keep the selected words in the summary word for word, or no longer.",
+    KeepAll "keep-all" "Keep word for word what matters most and fits.",
+    Redraft "redraft" "Have it written anew: a draft by the other writer (model or sentences), a summary by its own.",
+    Calls "calls" "Look at the calls that were made, and compare two of them.",
+    ChooseCall "choose-call" "Take this call to be compared with another, or no longer.",
+    PlanDiff "plan-diff" "Compare the next call with the last one of this branch: what changed, and by whose act.",
+    ItemHistory "item-history" "Tell in which calls it went, how and why, and who changed it when.",
+    Compare "compare" "Look at the selected branch beside the one you stand on.",
+    TakeTurn "take-turn" "Take this turn to be picked together with others, or no longer.",
+    PickOver "pick-over" "Pick it onto the other branch, as a pinned text that knows where it came from.",
+    BringBack "bring-back" "Bring what this branch came to onto the other one, as a card that links to its sources.",
+    TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
+}
+
+impl Action {
+    /// Finds an action by its name in the key table.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
