@@ -3,6 +3,7 @@
 
 use super::api::{Answer, Event};
 use super::core::Core;
+use super::imported::build_nodes;
 use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
@@ -10,12 +11,11 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::Atom;
-use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::Change;
 use crate::domain::record::{Imported, Reading, Record, Skipped, Transcript};
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
-use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -377,7 +377,7 @@ fn moved_key(session: SessionId) -> String {
 }
 
 /// The id under which a node is handed out: the one it came with, else its own.
-fn public_id(head: &NodeHead) -> String {
+pub(super) fn public_id(head: &NodeHead) -> String {
     head.external_id.clone().unwrap_or_else(|| head.id.to_string())
 }
 
@@ -395,84 +395,6 @@ fn record(session: &Session, node: Node) -> Record {
         lane: head.lane.clone(),
         hidden: head.hidden,
         model: head.model.clone(),
-    }
-}
-
-struct Built {
-    nodes: Vec<Node>,
-    known: u64,
-    current: Option<NodeId>,
-}
-
-/// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
-fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i64) -> Built {
-    let mut by_record: HashMap<&str, (NodeId, Hash, i64)> = HashMap::new();
-    let mut ords: HashMap<Option<NodeId>, u32> = HashMap::new();
-    let mut built = Built { nodes: Vec::new(), known: 0, current: None };
-    let exported = old.filter(|session| transcript.source == format!("pleach:{}", session.card.id));
-    let ours: HashMap<String, &NodeHead> =
-        exported.iter().flat_map(|session| session.tree.heads()).map(|head| (public_id(head), head)).collect();
-    for record in &transcript.records {
-        let parent = record.parent.as_deref().and_then(|id| by_record.get(id)).copied();
-        let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
-        let origin = (transcript.source.as_str(), record.id.as_str());
-        let key = node_key(parent.map(|(_, key, _)| key), record.role, content, 0, Some(origin));
-        let ord = ords.entry(parent.map(|(id, ..)| id)).or_default();
-        let at = record
-            .at
-            .unwrap_or_else(|| parent.map_or(now, |(_, _, at)| at))
-            .max(parent.map_or(i64::MIN, |(_, _, at)| at.saturating_add(1)));
-        let own = ours.get(&record.id).copied().filter(|head| head.content == content || head.end == End::Removed);
-        let there =
-            own.or_else(|| old.and_then(|session| session.tree.by_key(key).map(|slot| session.tree.head(slot))));
-        let key = there.map_or(key, |head| head.key);
-        let id = there.map_or_else(|| NodeId(Uuid::now_v7()), |head| head.id);
-        by_record.insert(&record.id, (id, key, there.map_or(at, |head| head.at)));
-        if transcript.current.as_deref() == Some(&record.id) {
-            built.current = Some(id);
-        }
-        if there.is_some() {
-            built.known += 1;
-        } else {
-            built.nodes.push(imported_node(record, id, key, parent.map(|(id, ..)| id), *ord, at, content));
-        }
-        *ord += 1;
-    }
-    let last = transcript.records.last().and_then(|record| by_record.get(record.id.as_str())).map(|(id, ..)| *id);
-    built.current = built.current.or(last);
-    built
-}
-
-fn imported_node(
-    record: &Record,
-    id: NodeId,
-    key: Hash,
-    parent: Option<NodeId>,
-    ord: u32,
-    at: i64,
-    content: Option<Hash>,
-) -> Node {
-    Node {
-        head: NodeHead {
-            id,
-            key,
-            parent,
-            ord,
-            role: record.role,
-            end: record.end,
-            at,
-            bytes: record.content.bytes(),
-            calls: u16::try_from(record.content.calls().count()).unwrap_or(u16::MAX),
-            hidden: record.hidden,
-            imported: true,
-            content,
-            preview: NodeHead::preview_of(&record.content.words()),
-            model: record.model.clone(),
-            name: record.name.clone(),
-            lane: record.lane.clone(),
-            external_id: Some(record.id.clone()),
-        },
-        content: record.content.clone(),
     }
 }
 

@@ -26,6 +26,7 @@ mod forking;
 mod found;
 mod gather;
 mod history;
+mod imported;
 mod labels;
 mod library;
 mod live;

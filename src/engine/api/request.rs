@@ -1,10 +1,8 @@
 //! What is asked of the engine: requests, drafts, and how items are named.
 //! Not for: what comes back (`view`, `event`).
 
-use super::acts::{MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
-use crate::domain::capsule::CapsuleKind;
-use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
@@ -81,72 +79,6 @@ pub enum Act {
     Clear,
     /// Make it the message that the next question replies to (off when it is already).
     Reply,
-}
-
-/// What a person asks about summaries of a branch.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Condense {
-    /// Makes a draft in the background; answered when it is there.
-    Draft {
-        /// Of which kind: lane or session.
-        kind: CapsuleKind,
-        /// Up to this turn; by itself all but the newest messages.
-        up_to: Option<u32>,
-        /// By whom.
-        by: By,
-    },
-    /// The draft that waits.
-    Show,
-    /// Takes dropped items, by their places in the draft's list, into it word for word.
-    Keep {
-        /// Of which draft.
-        draft: u64,
-        /// Which.
-        items: Vec<usize>,
-    },
-    /// Keeps the weightiest items that fit while the summary stays well below its sources.
-    KeepAll {
-        /// Of which draft.
-        draft: u64,
-    },
-    /// Takes kept words out again, by their place among the kept.
-    Unkeep {
-        /// Of which draft.
-        draft: u64,
-        /// Which.
-        item: usize,
-    },
-    /// Replaces the draft's text; what it dropped is looked for again.
-    Edit {
-        /// Of which draft.
-        draft: u64,
-        /// The new text, without the kept words.
-        text: String,
-    },
-    /// Stores the draft; from then on it goes in place of its turns (undoable).
-    Accept {
-        /// Which draft.
-        draft: u64,
-    },
-    /// Throws the draft away, or stops it while it is made. Its turns are not summed up by themselves again.
-    Reject,
-    /// Stops a draft that is being made; one that waits goes on waiting.
-    Stop,
-    /// Takes the newest level back: the summary before it goes again, or the turns themselves (undoable).
-    UndoLevel {
-        /// Of which kind.
-        kind: CapsuleKind,
-    },
-    /// Takes a capsule that is in use, or a level below one, out of use: the one before it goes again, or the turns
-    /// themselves (undoable).
-    TakeBack {
-        /// Which.
-        capsule: Hash,
-    },
-    /// The branch's capsules, newest first.
-    List,
-    /// Figures about the session's memory, with the next call's context.
-    Stats,
 }
 
 /// What a person asks of the engine.
