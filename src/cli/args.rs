@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn what_is_no_command() {
         for line in [
-            "replay RUN",
+            "replay",
             "ask --mode loud x",
             "plan --budget 0",
             "add nobody x",

@@ -274,6 +274,7 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
     if breaks_at(look, row) {
         value.push(Ink::Warn, &format!("{} ", glyphs.differs));
     }
+    let sign = value.width();
     value.push(ink, &text::number(u64::from(row.tokens)));
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| look.stale(origin)) {
@@ -281,7 +282,7 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     let why = row.reason.name().replace('_', " ");
-    let why_room = if room > 48 { text::width(&why) + 2 } else { 0 };
+    let why_room = if room + sign > 48 { text::width(&why) + 2 } else { 0 };
     let blank = row.title.is_empty() && row.included();
     let title = if blank { "(nothing is typed yet)" } else { row.title.as_str() };
     let title_ink = if blank { Ink::Dim } else { ink };
