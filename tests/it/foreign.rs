@@ -57,6 +57,13 @@ impl Chat {
         answer
     }
 
+    /// The newest message of the person's own; cards in it may make the mock call a tool behind it.
+    fn asked(&self) -> String {
+        let list = self.json(&["message", "list"]);
+        let list = list.as_array().unwrap();
+        list.iter().rfind(|message| message["role"] == "user").unwrap()["id"].as_str().unwrap().to_owned()
+    }
+
     /// The n-th message of the branch from its end.
     fn message(&self, back: usize) -> String {
         let list = self.json(&["message", "list"]);
@@ -85,7 +92,7 @@ fn conversation(chat: &mut Chat) {
     chat.ask("Back again?");
     chat.say(&["context", "window", "2"]);
     chat.ask("A narrow window.");
-    let (message, words) = (chat.message(1), "A narrow window, in other words.");
+    let (message, words) = (chat.asked(), "A narrow window, in other words.");
     chat.turn(&["plan", "--edit", &message, words], &["edit", &message, words]);
 }
 
