@@ -237,6 +237,7 @@ fn card(status: RunStatus) -> RunCard {
         attached: 0,
         usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
         short_read: None,
+        edited: false,
         cost_micro: Some(1_500),
         finish_reason: Some("stop".into()),
         ttft_ms: None,

@@ -10,6 +10,7 @@ mod compaction;
 mod condensed;
 mod crash;
 mod dense;
+mod edited;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
