@@ -35,6 +35,8 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
+    /// On the exact bytes of a request.
+    Request,
 }
 
 impl When {
@@ -56,11 +58,12 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
+            Self::Request => "exact request",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -68,6 +71,7 @@ impl When {
         Self::Branches,
         Self::Tree,
         Self::Overlay,
+        Self::Request,
         Self::Tools,
         Self::Drafts,
         Self::Trials,

@@ -423,7 +423,7 @@ mod tests {
         let broken = check("{\n  \"model\": \"m\",\n  \"é\": ]\n}").unwrap_err();
         assert_eq!((broken.line, broken.column), (3, 8), "{broken}");
         let fault = check("{\"model\":\"m\",\n\"messages\":[{\"role\":\"user\"}, {\"content\":\"x\"}]}").unwrap_err();
-        assert_eq!((fault.line, fault.column), (2, 31), "{fault}");
+        assert_eq!((fault.line, fault.column), (2, 30), "{fault}");
         for bad in ["[]", "{\"messages\":[]}", "{\"model\":\"m\",\"messages\":[]}"] {
             assert!(check(bad).is_err(), "{bad}");
         }

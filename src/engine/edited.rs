@@ -8,6 +8,7 @@ use super::gather::Gatherer;
 use super::planner::{self, Errand, Planner, Solved, Stored};
 use super::snapshot::{self, Snapshot};
 use super::vectors::Haste;
+use crate::context::audit::count_body;
 use crate::context::edited::{Base, edited};
 use crate::context::render::Outline;
 use crate::domain::failure::{Failure, FailureKind};
@@ -148,6 +149,7 @@ fn over(weighed: Weighed) -> Failure {
 fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
     Box::new(move |gatherer| {
         if let Some(snapshot) = hand.snapshot.take() {
+            let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
             let (solution, left) = planner::try_out(gatherer, &snapshot);
             if left > 0 && snapshot.waits {
                 hand.snapshot = Some(snapshot);
@@ -157,7 +159,12 @@ fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
             match solution {
                 Ok(Ok(solved)) => hand.base = Some(solved),
                 Ok(Err(blocked)) => {
-                    let failure = Failure::new(FailureKind::Blocked, blocked.sentence());
+                    let tokens = count_body(hand.body.as_bytes(), encoding, gatherer.counter().as_ref());
+                    let digest = Hash::of(hand.body.as_bytes());
+                    let failure = match tokens.filter(|tokens| *tokens > room) {
+                        Some(tokens) => over(Weighed { digest, tokens, room, changed: 0 }),
+                        None => Failure::new(FailureKind::Blocked, blocked.sentence()),
+                    };
                     hand.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
                 }
                 Err(failure) => hand.made = Some(Err(failure)),

@@ -65,6 +65,7 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
     for (items, kind) in
         [(&out[..1], MarkKind::IncludeOnce), (&out[..2], MarkKind::Sticky), (&out[..1], MarkKind::Sticky)]
     {
+        assert_eq!(client.whole_plan(branch, &asked).id, before.id, "undone is as before");
         let told = foresee(&mut client, branch, &asked, items, set(kind));
         assert_eq!((told.branch, told.present, told.est), (branch, before.id, before.est_total));
         assert_eq!(client.whole_plan(branch, &asked).id, before.id, "looking changes nothing");
