@@ -2,6 +2,7 @@
 //! engine, the edited ones against a loopback server.
 
 use crate::support::bench::{Bench, Client, Model, Quarter, draft, meddle, message, text};
+use crate::support::binary::Home;
 use crate::support::server::{Server, end, json, stream, words};
 use pleach::domain::failure::FailureKind;
 use pleach::domain::hash::Hash;
@@ -385,4 +386,46 @@ fn a_suggested_or_excluded_row_says_what_would_bring_it() {
     let figures = back.result.unwrap();
     assert_eq!(figures.plan, plan.id, "the exclusion taken back gives the plan before");
     assert_eq!(figures.sums, [(1, row.tokens), (0, 0)]);
+}
+
+#[test]
+fn the_command_line_sends_a_body_byte_for_byte() {
+    let server = answers(&["first", "edited", "again"]);
+    let home = Home::asking(&server.base_url());
+    let key = [("TEST_KEY", "sk-test-0123456789")];
+    assert_eq!(home.with(&key, &["ask", "What is the port?"]).code, 0);
+    let said = home.with(&key, &["plan", "--request", "And the host?"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let body = said.out.replace("What is the port?", "What is the door?") + "\n";
+    let file = home.path("request.json");
+    std::fs::write(&file, &body).unwrap();
+    let file = file.display().to_string();
+    let said = home.with(&key, &["ask", "--request", &file, "--json"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let posted: Vec<Vec<u8>> =
+        server.requests().into_iter().filter(|r| r.method == "POST").map(|request| request.body).collect();
+    assert_eq!(String::from_utf8(posted[1].clone()).unwrap(), body, "the line end at its end too");
+    assert_eq!(told["request_digest"], Hash::of(body.as_bytes()).to_string());
+    let list = home.json(&["plans", "list"]);
+    let edited: Vec<&serde_json::Value> = list.as_array().unwrap().iter().map(|run| &run["edited"]).collect();
+    assert_eq!(edited.iter().filter(|flag| **flag == true).count(), 1, "{list}");
+    assert!(home.ok(&["plans", "list"]).contains("edited by hand"));
+    let run = told["run_id"].as_str().unwrap();
+    let again = home.json(&["replay", run, "--dry-run"]);
+    assert_eq!(again["same"], true, "{again}");
+    let messages = home.json(&["message", "list"]);
+    assert_eq!(messages[2]["content"], "And the host?");
+    let broken = home.path("broken.json");
+    std::fs::write(&broken, "{\n\"model\": }").unwrap();
+    let said = home.with(&key, &["ask", "--request", &broken.display().to_string()]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("line 2, column 10"), "{}", said.err);
+    let long = body.replace("And the host?", &"word ".repeat(40_000));
+    std::fs::write(home.path("long.json"), long).unwrap();
+    let said = home.with(&key, &["ask", "--request", &home.path("long.json").display().to_string()]);
+    assert_eq!(said.code, 3);
+    assert!(said.err.contains("too many"), "{}", said.err);
+    let posts = server.requests().into_iter().filter(|request| request.method == "POST").count();
+    assert_eq!(posts, 2, "nothing more was sent");
 }

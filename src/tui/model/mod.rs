@@ -260,6 +260,8 @@ pub struct Model {
     pub arranged: sift::Arranged,
     /// A request that was edited by hand and left unsent.
     pub unsent: Option<Box<raw::Raw>>,
+    /// What was written into a request and left before it was saved.
+    pub unwritten: Option<Box<layer::Editor>>,
     /// The loop ends.
     pub quit: bool,
 }

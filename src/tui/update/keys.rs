@@ -290,6 +290,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if overlay::leave(model) {
         return;
     }
+    if raw::leave_editor(model) {
+        return;
+    }
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return raw::leave(model);
     }
@@ -360,6 +363,12 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn clear(model: &mut Model) {
+    if raw::leave_editor(model) {
+        return;
+    }
+    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
+        return raw::leave(model);
+    }
     if model.layers.pop().is_some() {
         return;
     }

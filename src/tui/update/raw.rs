@@ -111,12 +111,38 @@ fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
 fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
     let text = if json { body.to_string() } else { request::texts(body) };
     let title = if json {
-        "The exact request as JSON: edited once, for this call".to_owned()
+        "The exact request, edited once as JSON".to_owned()
     } else {
-        "The messages of the request, edited once: each below === NUMBER ROLE, a new one below === ROLE".to_owned()
+        "Edited once: === N ROLE heads a message, === ROLE a new one".to_owned()
     };
+    if let Some(kept) = model.unwritten.take_if(|kept| {
+        matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
+    }) {
+        model.status.say(Weight::Notice, "This is what you wrote, as you left it.", model.now);
+        return model.layers.push(Layer::Editor(kept));
+    }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
     model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(marked(&text)), what })));
+}
+
+/// Leaves the editor of a request. What was written is kept, so that nothing is lost; says whether it was that editor.
+pub(super) fn leave_editor(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    let Edited::Request { of, json, .. } = &editor.what else { return false };
+    let before = if *json { of.to_string() } else { request::texts(of) };
+    let changed = Safe::reveal(&editor.area.lines().join("\n")) != before;
+    if let (Some(Layer::Editor(editor)), true) = (model.layers.pop(), changed) {
+        let action = if matches!(editor.what, Edited::Request { json: true, .. }) {
+            Action::EditJson
+        } else {
+            Action::EditRequest
+        };
+        let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
+        let text = format!("What you wrote is kept; {key} opens it again. Nothing was sent.");
+        model.status.say(Weight::Notice, text, model.now);
+        model.unwritten = Some(editor);
+    }
+    true
 }
 
 /// The lines of a text in which everything can be seen; tabs stay.
@@ -197,7 +223,7 @@ pub(super) fn answer(
         }
         (Pending::SendEdited { branch, draft, .. }, Ok(answer)) => {
             model.layers.clear();
-            model.unsent = None;
+            (model.unsent, model.unwritten) = (None, None);
             model.conversation.follow();
             answers::asked(model, branch, draft, Ok(answer));
         }

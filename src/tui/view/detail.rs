@@ -35,7 +35,7 @@ pub(super) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
         let words = "Up to here the request begins as the last one on this branch, so a server that keeps prefixes reads it from its cache; from here on it reads anew.";
         rows.extend(Flow::plain(words, room, Ink::Text));
     }
-    rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
+    rows.extend(Flow::plain(&source(look, row, room), room, Ink::Dim));
     rows.extend(origin(look, row, room));
     rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
     let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
@@ -88,16 +88,16 @@ fn taken(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
 fn remedy(look: &Look<'_>, overlay: &Overlay, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
+    let known = overlay.taken.is_empty() && matches!(overlay.ahead.found, Some(Ok(_)));
     match remedy {
         Some(remedy) => {
             let key = look.model.keys.key_named(&remedy.action);
-            let known = overlay.taken.is_empty() && matches!(overlay.ahead.found, Some(Ok(_)));
-            let words = if known { format!("{key} {}:", remedy.does) } else { remedy.sentence(&key) };
+            let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
             rows.extend(Flow::plain(&words, room, Ink::Text));
         }
         None => rows.push(Line::of(Ink::Dim, "Nothing brings it in.")),
     }
-    if *needed > 0 {
+    if *needed > 0 && !known {
         let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
         rows.extend(Flow::plain(&words, room, Ink::Text));
     }
@@ -114,7 +114,14 @@ fn ahead(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
         Some(Err(why)) => Flow::plain(&format!("What {key} would do cannot be told: {why}"), room, Ink::Warn),
         Some(Ok(found)) => match &found.result {
             Err(why) => Flow::plain(&format!("{key} would leave no call that fits: {why}"), room, Ink::Danger),
-            Ok(figures) => outcome(look, &key, found, figures, room),
+            Ok(figures) => {
+                let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
+                    Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
+                    _ => None,
+                });
+                let same = overlay.taken.is_empty() && named.as_deref() == Some(wish.action.name());
+                outcome(look, if same { "That" } else { &key }, found, figures, room)
+            }
         },
     }
 }
@@ -132,11 +139,6 @@ fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room
     let pushes =
         if less == 0 { "; pushes nothing out".to_owned() } else { format!("; pushes out {}:", number(less_tokens)) };
     let mut rows = Flow::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
-    rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
-    if more > 1 {
-        rows.push(Line::of(Ink::Dim, "What comes in:"));
-        rows.extend(named(look, look.theme.glyphs.once, &figures.gained, more, room));
-    }
     let becomes = look.theme.glyphs.becomes;
     let whole = format!("{} {becomes} {} of {} tok est", number(found.est), number(figures.est), number(figures.room));
     let changed = match figures.changed {
@@ -144,6 +146,11 @@ fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room
         n => format!("; {} in another form or place", text::counted(u64::from(n), "item")),
     };
     rows.extend(Flow::plain(&format!("{whole}{changed}"), room, Ink::Dim));
+    rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
+    if more > 1 {
+        rows.push(Line::of(Ink::Dim, "What comes in:"));
+        rows.extend(named(look, "+", &figures.gained, more, room));
+    }
     rows
 }
 
@@ -191,7 +198,7 @@ fn score(row: &Row) -> Option<String> {
     Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
-fn source(look: &Look<'_>, row: &Row) -> String {
+fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut words = vec![format!("{}, {} tok est", row.kind.name(), text::number(u64::from(row.tokens)))];
     if row.turns > 1 {
@@ -215,6 +222,6 @@ fn source(look: &Look<'_>, row: &Row) -> String {
     let named = branch.and_then(|id| look.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
     words.extend(named.map(|name| format!("branch {name}")));
     words.extend(row.source.span.map(|(from, to)| format!("bytes {from} to {to}")));
-    words.extend(row.source.message.map(|id| format!("message {id}")));
+    words.extend(row.source.message.filter(|_| room >= 90).map(|id| format!("message {id}")));
     words.join(&dot)
 }

@@ -149,10 +149,10 @@ fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     if area.height >= 2 {
         let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
         let saves = match editor.what {
-            Edited::Request { .. } => "looks at it before it goes",
+            Edited::Request { .. } => "shows it before it goes",
             Edited::State(_) | Edited::Draft { .. } => "saves",
         };
-        let hint = format!("{save} {saves}  {own} your own editor  Esc leaves it as it was");
+        let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     if !inside.is_empty() {

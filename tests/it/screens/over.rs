@@ -95,7 +95,7 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     assert!(stage.screen(120, 35).contains("What i would do is being worked out"));
     stage.reply(|r| matches!(r, Request::Foresee { .. }), Answer::Foreseen(foreseen(lost())));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("i brings 340 tok est; pushes out"), "{screen}");
+    assert!(screen.contains("That brings 340 tok est; pushes out 3,244:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "nothing is done by looking");
@@ -294,6 +294,10 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     assert_eq!(editor.area.cursor(), (1, 10));
     assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "the text is kept");
     assert_eq!(stage.sent.len(), before, "nothing was sent");
+    stage.press("esc");
+    assert!(stage.screen(120, 35).contains("What you wrote is kept; e opens it again"));
+    stage.press("e");
+    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "as it was left");
     stage.press("esc E");
     stage.msg(Msg::Composed(Ok("=== 7 user\nx".into()))).press("ctrl-d");
     assert!(stage.screen(120, 35).contains("there is no message 7"));
