@@ -27,7 +27,7 @@ impl Core {
                 self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
             }
             Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
-                self.draft_capsule(Some(ticket), branch, kind, up_to, by)
+                self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Find { line, limit } => {
