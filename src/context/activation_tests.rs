@@ -112,8 +112,13 @@ fn two_questions_of_another_subject_end_a_lease() {
 
 fn any_item() -> impl Strategy<Value = Item> {
     let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let touch = touch.prop_map(|(user, model, plan, found, against)| {
-        Touch { item: Hash::default(), user, model, plan, found, against }
+    let touch = touch.prop_map(|(user, model, plan, found, against)| Touch {
+        item: Hash::default(),
+        user,
+        model,
+        plan,
+        found,
+        against,
     });
     let held = prop_oneof![
         3 => Just(Held::Free),

@@ -397,7 +397,9 @@ fn a_tool_that_fails_on_an_item_counts_against_it() {
     bench.tools = Some(Arc::new(Reader));
     let mut client = client(&bench, spec());
     let branch = client.session();
-    for words in ["The vault is in vault_door.rs.", "Tea?", "Coffee?", "Water?", "What did I say in turn 1?", "Read it."] {
+    for words in
+        ["The vault is in vault_door.rs.", "Tea?", "Coffee?", "Water?", "What did I say in turn 1?", "Read it."]
+    {
         client.say(branch, words);
     }
     let nodes = client.open().nodes.clone();
