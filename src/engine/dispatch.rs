@@ -77,6 +77,8 @@ impl Core {
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::Rules => self.rules_listed(),
+            Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
         }
     }
@@ -96,6 +98,7 @@ impl Core {
             Request::Mark { branch, items, act } => self.mark(branch, &items, act),
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::WireText { branch } => self.wire_text(branch),
@@ -136,7 +139,7 @@ impl Core {
             self.show_branch(branch);
         }
         let what =
-            if trusted { "This folder is trusted: read-only tools are offered." } else { "No tools are offered here." };
+            if trusted { "This folder is trusted: tools are offered; what changes anything asks first." } else { "No tools are offered here." };
         match saved {
             Ok(()) => Answer::Done(what.into()),
             Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),

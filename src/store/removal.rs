@@ -337,6 +337,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "metrics",
         "plan_run",
         "tool_trace",
+        "file_text",
         "operation",
         "state_version",
         "branch",
