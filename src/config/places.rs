@@ -37,6 +37,8 @@ pub enum When {
     Tree,
     /// On the exact bytes of a request.
     Request,
+    /// On a call to a tool that waits for a word.
+    Consent,
 }
 
 impl When {
@@ -59,11 +61,12 @@ impl When {
             Self::Compare => "two branches",
             Self::Tree => "tree",
             Self::Request => "exact request",
+            Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -77,6 +80,7 @@ impl When {
         Self::Trials,
         Self::Calls,
         Self::Compare,
+        Self::Consent,
         Self::Picker,
         Self::Editor,
     ];

@@ -2,7 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, overlay, raw, send, tree,
+    acts, ask, branches, calls, compare, composing, consent, drafts, find, lists, memories, open, overlay, raw, send,
+    tree,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -224,6 +225,13 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::FoldAll
         | Action::NextHit
         | Action::PrevHit => raw::action(model, run, out),
+        Action::AnswerTool
+        | Action::AllowTool
+        | Action::RefuseTool
+        | Action::RefuseWhy
+        | Action::AllowAlways
+        | Action::TakeHunk
+        | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -403,6 +411,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Tree(grove)) => grove.step(rows),
+        Some(Layer::Consent(ask)) => ask.shift(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,
