@@ -6,7 +6,24 @@ use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
+use crate::domain::mark::MarkKind;
 use std::sync::Arc;
+
+/// What to do to an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
+    Set {
+        /// The mark. A lease of 0 turns means the policy's default length.
+        kind: MarkKind,
+        /// On and off with the same key.
+        toggle: bool,
+    },
+    /// Take any mark off.
+    Clear,
+    /// Make it the message that the next question replies to (off when it is already).
+    Reply,
+}
 
 /// Where a memory is to hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
