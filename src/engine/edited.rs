@@ -15,6 +15,7 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::plan::{ContextPlan, Row, RowKind};
+use crate::domain::policy::Section;
 use crate::domain::provider::Wire;
 use crate::domain::request;
 use crate::domain::tokens::grouped;
@@ -231,7 +232,7 @@ fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     }
     let part = |stretch: &crate::context::render::Stretch| {
         let row = of.get(&stretch.of);
-        let section = row.and_then(|row| row.section()).map_or("text", |section| section.title());
+        let section = row.and_then(|row| row.section()).map_or("text", Section::title);
         let turn = row.and_then(|row| row.source.turn).map_or_else(String::new, |turn| format!(", turn {turn}"));
         Some(RawPart {
             message: stretch.message?,

@@ -10,7 +10,6 @@ use super::planner::{self, Errand, Planner, Solved};
 use super::snapshot::{self, Snapshot};
 use super::vectors::Haste;
 use crate::context::render::same_prefix;
-use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
 use crate::domain::model::Price;
@@ -55,7 +54,7 @@ impl Core {
         })?;
         let marked = self.marked(&branch, items, act)?;
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
-        let mut changed = Branch { ..branch.clone() };
+        let mut changed = branch.clone();
         apply_to(&mut changed, &changes);
         let question = self.asked(&changed, draft)?;
         let rules = self.rules(&changed)?;

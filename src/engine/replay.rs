@@ -11,6 +11,7 @@ use super::labels::{card_text, quote_text, state_text};
 use super::planner::{Solved, Stored};
 use super::queries::unreadable;
 use super::session::Session;
+use super::setup::Rules;
 use super::summaries::all_texts;
 use crate::context::policy::lanes;
 use crate::context::render::{Outline, render};
@@ -74,16 +75,7 @@ impl Core {
         self.setup.servers.ready(&rules.profile).map_err(kept)?;
         let other = rules.profile.name != run.profile || rules.model.name != run.model;
         if other {
-            let tools =
-                if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
-            stored.request = RequestShape {
-                model: rules.model.name.clone(),
-                dialect: rules.profile.dialect.clone(),
-                max_output: rules.max_output(),
-                temperature: rules.profile.temperature,
-                tools,
-            };
-            stored.plan = altered::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
+            write_for(&mut stored, &rules);
         }
         if run.edited && (other || without.is_some()) {
             let what = "A request that was edited by hand can only be made again as it was.";
@@ -215,6 +207,19 @@ impl Core {
             _ => Ok(None),
         }
     }
+}
+
+/// Writes a stored call for the model of other rules.
+fn write_for(stored: &mut Stored, rules: &Rules) {
+    let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
+    stored.request = RequestShape {
+        model: rules.model.name.clone(),
+        dialect: rules.profile.dialect.clone(),
+        max_output: rules.max_output(),
+        temperature: rules.profile.temperature,
+        tools,
+    };
+    stored.plan = altered::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
 }
 
 /// The very bytes of a request that was edited by hand.

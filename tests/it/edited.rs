@@ -171,8 +171,33 @@ fn shown(client: &Client) -> (Arc<ContextPlan>, Hash) {
     found.unwrap()
 }
 
+/// The bodies that were posted.
+fn posts(server: &Server) -> Vec<Vec<u8>> {
+    server.requests().into_iter().filter(|request| request.method == "POST").map(|request| request.body).collect()
+}
+
 fn answers(words_: &[&str]) -> Server {
     Server::start_posts(words_.iter().map(|said| vec![stream(), words(said), end()]).collect())
+}
+
+/// The stored plan of an edited call: what was touched is a row by hand, what was not keeps its own, nothing is lost.
+fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: Weighed) {
+    let Answer::StoredPlan { plan: kept, .. } = client.must(Request::StoredPlan { id: run.to_owned() }) else {
+        panic!()
+    };
+    let own: Vec<&str> =
+        kept.included().filter(|row| row.kind == RowKind::Request).map(|row| row.title.as_str()).collect();
+    assert_eq!(u32::try_from(own.len()).unwrap(), weighed.changed);
+    assert!(own.iter().any(|title| title.contains("door")), "{own:?}");
+    let sum: u32 = kept.included().map(|row| row.tokens).sum::<u32>() + kept.framing + kept.tools;
+    assert_eq!(sum, kept.est_total, "rows, framing and tools are the whole");
+    assert!(kept.included().any(|row| row.source.turn == Some(2)), "what was not touched keeps its row");
+    let away = kept.excluded().filter(|row| row.reason == Reason::EditedAway).count();
+    assert!(away > 0, "what did not go as it stood is told");
+    for row in plan.included() {
+        let times = kept.rows.iter().filter(|other| other.atom == row.atom).count();
+        assert_eq!(times, 1, "every item stands in exactly one row: {row:?}");
+    }
 }
 
 #[test]
@@ -201,8 +226,7 @@ fn what_was_edited_is_what_the_server_gets() {
     let Answer::Asked { run } = client.must(send(branch, &asked, &body)) else { panic!() };
     assert!(client.closed(from, branch).failure.is_none());
 
-    let posted: Vec<Vec<u8>> =
-        server.requests().into_iter().filter(|r| r.method == "POST").map(|request| request.body).collect();
+    let posted = posts(&server);
     assert_eq!(String::from_utf8(posted[2].clone()).unwrap(), body, "byte for byte");
     let runs = client.runs();
     let card = runs.iter().find(|card| card.id == run).unwrap().clone();
@@ -214,30 +238,13 @@ fn what_was_edited_is_what_the_server_gets() {
     assert_eq!(Some(card.est_total), counted, "the meter counts what was posted");
     assert_eq!(card.est_total, weighed.tokens);
 
-    let Answer::StoredPlan { plan: kept, .. } = client.must(Request::StoredPlan { id: run.to_string() }) else {
-        panic!()
-    };
-    let own: Vec<&str> =
-        kept.included().filter(|row| row.kind == RowKind::Request).map(|row| row.title.as_str()).collect();
-    assert_eq!(own.len() as u32, weighed.changed);
-    assert!(own.iter().any(|title| title.contains("door")), "{own:?}");
-    let sum: u32 = kept.included().map(|row| row.tokens).sum::<u32>() + kept.framing + kept.tools;
-    assert_eq!(sum, kept.est_total, "rows, framing and tools are the whole");
-    assert!(kept.included().any(|row| row.source.turn == Some(2)), "what was not touched keeps its row");
-    let away = kept.excluded().filter(|row| row.reason == Reason::EditedAway).count();
-    assert!(away > 0, "what did not go as it stood is told");
-    for row in plan.included() {
-        let times = kept.rows.iter().filter(|other| other.atom == row.atom).count();
-        assert_eq!(times, 1, "every item stands in exactly one row: {row:?}");
-    }
-
+    every_item_stands_in_one_row(&mut client, &run.to_string(), &plan, weighed);
     let nodes = client.open().nodes.clone();
     let user = nodes.iter().find(|head| Some(head.id) == card.user).unwrap();
     assert_eq!(user.preview, "Which of both is open?", "what was asked is what was sent");
     assert_eq!(client.replay(&card).unwrap(), card.request_digest, "it can be made again");
     client.say(branch, "And now?");
-    let posted: Vec<Vec<u8>> =
-        server.requests().into_iter().filter(|r| r.method == "POST").map(|request| request.body).collect();
+    let posted = posts(&server);
     let usual = String::from_utf8(posted[3].clone()).unwrap();
     assert!(usual.contains("What is the port?") && !usual.contains("door"), "once is once");
     let from = client.seen.len();
@@ -245,8 +252,7 @@ fn what_was_edited_is_what_the_server_gets() {
     let Answer::Replaying(again) = client.must(request) else { panic!() };
     let Replaying { exact, branch: scratch, .. } = *again;
     assert!(client.closed(from, scratch.id).failure.is_none());
-    let posted: Vec<Vec<u8>> =
-        server.requests().into_iter().filter(|r| r.method == "POST").map(|request| request.body).collect();
+    let posted = posts(&server);
     assert!(exact && posted[4] == posted[2], "byte for byte once more");
     let other = Request::Replay { run: run.to_string(), profile: None, model: Some("big".into()), without: None };
     assert_eq!(client.ask(other).unwrap_err().kind, FailureKind::User);
@@ -403,8 +409,7 @@ fn the_command_line_sends_a_body_byte_for_byte() {
     let said = home.with(&key, &["ask", "--request", &file, "--json"]);
     assert_eq!(said.code, 0, "{}", said.err);
     let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    let posted: Vec<Vec<u8>> =
-        server.requests().into_iter().filter(|r| r.method == "POST").map(|request| request.body).collect();
+    let posted = posts(&server);
     assert_eq!(String::from_utf8(posted[1].clone()).unwrap(), body, "the line end at its end too");
     assert_eq!(told["request_digest"], Hash::of(body.as_bytes()).to_string());
     let list = home.json(&["plans", "list"]);

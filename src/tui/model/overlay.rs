@@ -265,9 +265,8 @@ impl Overlay {
     /// Why a line cannot be marked; none where it can.
     pub(super) fn fixed(&self, entry: Entry) -> Option<&'static str> {
         let row = match entry {
-            Entry::Past(..) => return None,
             Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
-            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => return None,
+            _ => return None,
         };
         let open = row.section() == Some(Section::UserMessage);
         match row.kind {

@@ -97,14 +97,10 @@ pub(super) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Opti
 
 /// Puts the request into an editor: its messages as texts, or its JSON.
 fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
-    match model.layers.last() {
-        Some(Layer::Raw(raw)) => {
-            let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
-            let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
-            editor(model, branch, draft, &base, &body, json);
-        }
-        _ => show(model, Some(json), out),
-    }
+    let Some(Layer::Raw(raw)) = model.layers.last() else { return show(model, Some(json), out) };
+    let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
+    let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
+    editor(model, branch, draft, &base, &body, json);
 }
 
 /// The editor for a body. What nobody would see is marked in it, and becomes what it was when it is saved.
@@ -175,10 +171,10 @@ pub(super) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
-    let mut raw = Raw::new(branch, draft.clone(), body.clone(), digest, (0, 0));
+    let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
+    let mut raw = Raw::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(ByHand { base: base.clone(), weighed: None, sending: false });
     model.layers.push(Layer::Raw(Box::new(raw)));
-    let act = Exact::Weigh { draft: wire(&draft), body };
     send(model, Request::Exact { branch, act }, Pending::Weigh(digest), out);
 }
 

@@ -247,7 +247,7 @@ fn head(look: &Look<'_>, raw: &Raw, fold: usize, area: Rect, buf: &mut Buffer) {
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
     let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tok est  ", text::number(tokens.into())));
-    value.push_str(&format!("{} bytes", text::number(of.range.len() as u64)));
+    value += &format!("{} bytes", text::number(of.range.len() as u64));
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);
     let label = Line::of(Ink::Dim, &format!("{sign} "));
     let label = label.with(Ink::Heading, &text::fit(&of.title, room, glyphs.ellipsis));
