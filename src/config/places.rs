@@ -35,6 +35,8 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
+    /// In the charts of what calls came to.
+    Stats,
 }
 
 impl When {
@@ -56,11 +58,12 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
+            Self::Stats => "what calls came to",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -72,6 +75,7 @@ impl When {
         Self::Drafts,
         Self::Trials,
         Self::Calls,
+        Self::Stats,
         Self::Compare,
         Self::Picker,
         Self::Editor,

@@ -109,6 +109,7 @@ impl Core {
             Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             Request::BringBack { from, onto } => self.bring_back(from, onto),
             Request::Why { branch, item, most } => self.why(branch, &item, most),
+            Request::Ledger { branch, whole } => self.ledger(branch, whole),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),

@@ -279,6 +279,13 @@ pub enum Request {
     },
     /// The calls of a session, newest last.
     Runs,
+    /// What the calls of a branch, or of its whole session, came to, one after the other.
+    Ledger {
+        /// Of which branch.
+        branch: BranchId,
+        /// Of all branches of its session.
+        whole: bool,
+    },
     /// A stored plan, by a unique prefix of its id, or of a run's id.
     StoredPlan {
         /// The prefix.

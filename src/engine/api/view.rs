@@ -10,6 +10,7 @@ use crate::domain::failure::Failure;
 use crate::domain::find::FoundMessages;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::ledger::Ledger;
 use crate::domain::mark::{Actor, Atom};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
@@ -52,6 +53,8 @@ pub enum Answer {
     Text(String),
     /// Calls.
     Runs(Vec<RunCard>),
+    /// What calls came to.
+    Ledger(Box<Ledger>),
     /// A stored plan with the calls made from it.
     StoredPlan {
         /// The plan.

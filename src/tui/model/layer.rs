@@ -8,6 +8,7 @@ use super::compare::CompareView;
 use super::composer::Draft;
 use super::drafts::{Desk, Shelf};
 use super::find::Finder;
+use super::ledger::Sheet;
 use super::overlay::Overlay;
 use super::picker::Picker;
 use super::tree::Grove;
@@ -204,6 +205,8 @@ pub enum Layer {
     Arena(Box<Arena>),
     /// Calls that were made.
     Calls(Box<Calls>),
+    /// What calls came to.
+    Ledger(Box<Sheet>),
     /// What differs between two calls.
     Diff(Box<DiffView>),
     /// Two branches side by side.
@@ -237,6 +240,7 @@ impl Layer {
             Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
+            Self::Ledger(_) => vec![When::Stats, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
         }
     }
@@ -254,6 +258,7 @@ impl Layer {
             | Self::WhatIf(_)
             | Self::Arena(_)
             | Self::Calls(_)
+            | Self::Ledger(_)
             | Self::Diff(_)
             | Self::Compare(_)
             | Self::History(_)

@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod drafts;
 pub mod find;
 pub mod layer;
+pub mod ledger;
 pub mod live;
 pub mod overlay;
 pub mod panel;
@@ -127,6 +128,8 @@ pub enum Pending {
     Capsules,
     /// The list of calls.
     Calls,
+    /// What the calls came to.
+    Ledger,
     /// What differs between two calls.
     Diff,
     /// Two branches side by side.

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{acts, ask, branches, calls, compare, composing, drafts, find, ledger, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -41,6 +41,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::WhatIf(_)
             | Layer::Arena(_)
             | Layer::Calls(_)
+            | Layer::Ledger(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
             | Layer::History(_)
@@ -128,6 +129,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::WhatIf(_)
             | Layer::Arena(_)
             | Layer::Calls(_)
+            | Layer::Ledger(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
             | Layer::History(_)
@@ -235,6 +237,9 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
+        Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
+            ledger::action(model, run, out);
+        }
         _ => open::action(model, run, out),
     }
 }
@@ -402,6 +407,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::WhatIf(strip)) => strip.step(rows),
         Some(Layer::Arena(arena)) => arena.step(rows),
         Some(Layer::Calls(calls)) => calls.step(rows),
+        Some(Layer::Ledger(sheet)) => sheet.step(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),

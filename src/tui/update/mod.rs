@@ -12,6 +12,7 @@ mod drafts;
 mod engine;
 mod find;
 mod keys;
+mod ledger;
 mod lists;
 mod memories;
 mod open;

@@ -132,6 +132,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Arena(_)) => super::trials::keep(model, out),
         Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
+        Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Find(_)) => find::choose(model, out),
         Some(Layer::Tree(_)) => tree::choose(model, out),

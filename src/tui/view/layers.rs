@@ -4,7 +4,7 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+    Look, arena, calls, capsules, compare, diff, drafts, find, help, ledger, overlay, paint, picker, tools, tree, whatif,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
@@ -21,6 +21,7 @@ pub(super) fn settle(layer: &mut Layer, area: Rect) {
     match layer {
         Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
         Layer::Diff(view) => view.page = diff::list_rows(area),
+        Layer::Ledger(sheet) => sheet.settle(ledger::page(sheet, area)),
         _ => {}
     }
 }
@@ -55,6 +56,7 @@ pub(super) fn draw(
             }
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
+            Layer::Ledger(it) => ledger::draw(&look, it, area, buf),
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),

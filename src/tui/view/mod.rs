@@ -32,6 +32,7 @@ mod find;
 mod help;
 mod layers;
 mod layout;
+mod ledger;
 mod overlay;
 mod paint;
 mod picker;
