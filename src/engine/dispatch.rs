@@ -20,7 +20,9 @@ impl Core {
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
-            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
+            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms, true),
+            Request::TryPolicy { branch, draft, policy } => self.try_policy(ticket, branch, draft, policy),
+            Request::Things { branch, kind } => self.things(ticket, branch, kind),
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -76,6 +78,8 @@ impl Core {
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
+            Request::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
+            Request::StepPolicy { name, forward } => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             other => self.on_branch(other),
         }

@@ -26,9 +26,8 @@ fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
     let turns = turns(session);
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));
-    let counts = |card: &&RunCard| {
-        whole || card.branch == branch.id || slot(card.answer).is_some_and(|at| on_path[at as usize])
-    };
+    let counts =
+        |card: &&RunCard| whole || card.branch == branch.id || slot(card.answer).is_some_and(|at| on_path[at as usize]);
     let all: Vec<&RunCard> = session.runs.iter().filter(counts).collect();
     let older = all.len().saturating_sub(MOST);
     let mut totals = Totals::default();

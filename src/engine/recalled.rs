@@ -59,7 +59,8 @@ impl Core {
         let Some(outline) = outline.filter(|_| newest && !self.outlines.contains_key(&branch)) else { return };
         self.outlines.insert(branch, outline);
         let generation = self.newest.get(&branch).copied();
-        if let (Some(drawn), Some(generation), true) = (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
+        if let (Some(drawn), Some(generation), true) =
+            (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
         {
             let planned = self.shown(branch, &drawn.solved);
             self.say(Event::Planned { branch, generation, planned });

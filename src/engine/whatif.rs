@@ -64,20 +64,21 @@ pub(super) struct Tries {
 }
 
 impl Core {
-    /// Has the other ways solved; answered when all are.
+    /// Has the other ways solved (the usual ones too, where that is wished); answered when all are.
     pub(super) fn what_if(
         &mut self,
         ticket: Ticket,
         id: BranchId,
         draft: Draft,
         arms: &[Overrides],
+        usual: bool,
     ) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let question = self.asked(&branch, &draft)?;
         let rules = self.rules(&branch)?;
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
-        for arm in self.usual(&branch, &rules) {
+        for arm in self.usual(&branch, &rules).into_iter().filter(|_| usual) {
             let changed = Branch { overrides: arm::over(&branch.overrides, &arm), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());

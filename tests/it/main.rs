@@ -22,6 +22,7 @@ mod pty;
 mod retrieval;
 mod scenarios;
 mod screens;
+mod stats;
 mod support;
 mod tokenizer;
 mod whatif;

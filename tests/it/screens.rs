@@ -6,6 +6,7 @@ mod drafts;
 mod find;
 mod fixture;
 mod journeys;
+mod ledger;
 mod memories;
 mod pictures;
 mod props;

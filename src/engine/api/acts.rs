@@ -108,6 +108,13 @@ pub enum Condense {
         /// Which.
         capsule: Hash,
     },
+    /// Puts a summary in use into other words: a level over it, for the same turns (undoable).
+    Rewrite {
+        /// Which.
+        capsule: Hash,
+        /// The new text, with what is kept word for word.
+        text: String,
+    },
     /// The branch's capsules, newest first.
     List,
     /// Figures about the session's memory, with the next call's context.

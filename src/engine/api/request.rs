@@ -10,6 +10,7 @@ use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::SearchWish;
 use crate::domain::record::Reading;
+use crate::domain::versions::ThingKind;
 use std::sync::Arc;
 
 /// Ties an answer to its request.
@@ -228,6 +229,38 @@ pub enum Request {
         draft: Draft,
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
+    },
+    /// What the next call would be under a policy, beside how it stands. Changes nothing.
+    TryPolicy {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// Which policy.
+        policy: String,
+    },
+    /// Things that a person edits, with their versions.
+    Things {
+        /// As a branch has them.
+        branch: BranchId,
+        /// Of which kind.
+        kind: ThingKind,
+    },
+    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
+    SavePolicy {
+        /// Its name.
+        name: String,
+        /// Its text.
+        text: String,
+        /// For a new one: the policy that it is a copy of.
+        preset: Option<String>,
+    },
+    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
+    StepPolicy {
+        /// Its name.
+        name: String,
+        /// On instead of back.
+        forward: bool,
     },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.

@@ -22,6 +22,7 @@ use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
+use crate::domain::versions::{Fault, Thing, ThingKind};
 use crate::domain::whatif::WhatIf;
 use std::sync::Arc;
 
@@ -106,6 +107,17 @@ pub enum Answer {
     Draft(Option<Arc<CapsuleDraft>>),
     /// Capsules, newest level first.
     Capsules(Vec<CapsuleCard>),
+    /// Things of a kind, with their versions.
+    Things(ThingKind, Vec<Thing>),
+    /// A policy was changed.
+    Policies {
+        /// All names.
+        names: Vec<String>,
+        /// What was done.
+        said: String,
+    },
+    /// A text that cannot be what it should.
+    Refused(Fault),
     /// Figures; what a plan would tell is left empty.
     Stats(Box<Stats>),
     /// Records.

@@ -75,8 +75,7 @@ impl Of {
         let number = |n: Option<u32>| n.map(|n| text::number(u64::from(n)));
         let known = match self {
             Self::Input => {
-                return number(call.input)
-                    .unwrap_or_else(|| format!("{} est", text::number(u64::from(call.est))));
+                return number(call.input).unwrap_or_else(|| format!("{} est", text::number(u64::from(call.est))));
             }
             Self::Output => number(call.output),
             Self::Cost => call.cost_micro.map(text::money),
@@ -196,10 +195,13 @@ fn charts(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, room: Rect, buf: &mut
     let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
     let first = sheet.chart.min(ALL.len() - fit);
     let rows = (above / u16::try_from(fit).unwrap_or(1)).clamp(1, ROWS.1);
+    let mut rest = if rows < ROWS.1 { above.saturating_sub(rows * u16::try_from(fit).unwrap_or(1)) } else { 0 };
     let mut y = room.y;
     for of in ALL.into_iter().skip(first).take(fit) {
-        chart(look, sheet, ledger, of, Rect { y, height: rows, ..room }, buf);
-        y += rows;
+        let height = rows + u16::from(rest > 0);
+        rest = rest.saturating_sub(1);
+        chart(look, sheet, ledger, of, Rect { y, height, ..room }, buf);
+        y += height;
     }
     if detail > 0 {
         let below = Rect { y, height: room.bottom() - y, ..room };
@@ -240,9 +242,7 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
             Some(1..) => '+',
             Some(_) => '-',
         };
-        let one = |call: &&Spent| {
-            format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap))
-        };
+        let one = |call: &&Spent| format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap));
         let line: String = shown.iter().map(one).collect();
         paint::line(look.theme, &Line::of(Ink::Dim, &line), row, buf);
     }
@@ -263,7 +263,7 @@ fn piece(look: &Look<'_>, of: Of, call: &Spent, most: u64, (rows, level): (u16, 
         None if of == Of::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
         None if level > 0 || of == Of::Input => (Ink::Dim, " ".to_owned()),
         None if call.status == RunStatus::Open => (Ink::Accent, glyphs.running.to_owned()),
-        None if of == Of::Error && rows > 0 => (Ink::Dim, " ".to_owned()),
+        None if of == Of::Error && rows > 1 => (Ink::Dim, " ".to_owned()),
         None => (Ink::Dim, UNKNOWN.to_string()),
     }
 }

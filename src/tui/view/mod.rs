@@ -33,6 +33,7 @@ mod help;
 mod layers;
 mod layout;
 mod ledger;
+mod meter;
 mod overlay;
 mod paint;
 mod picker;
