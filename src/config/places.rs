@@ -37,6 +37,8 @@ pub enum When {
     Tree,
     /// In the charts of what calls came to.
     Stats,
+    /// Among state, summaries, memories and policies with their versions.
+    Workshop,
 }
 
 impl When {
@@ -59,11 +61,12 @@ impl When {
             Self::Compare => "two branches",
             Self::Tree => "tree",
             Self::Stats => "what calls came to",
+            Self::Workshop => "state, summaries, memories, policies",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -76,6 +79,7 @@ impl When {
         Self::Trials,
         Self::Calls,
         Self::Stats,
+        Self::Workshop,
         Self::Compare,
         Self::Picker,
         Self::Editor,

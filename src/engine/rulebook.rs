@@ -6,7 +6,7 @@ use super::core::Core;
 use crate::config::error::ConfigError;
 use crate::config::policy_files;
 use crate::domain::branch::Overrides;
-use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::policy::PolicySpec;
 use crate::domain::versions::Fault;
@@ -107,6 +107,7 @@ fn refused(error: &ConfigError) -> Result<Answer, Failure> {
 mod tests {
     use super::*;
     use crate::config::policies::read;
+    use crate::domain::failure::FailureKind;
 
     #[test]
     fn faults_are_said_with_their_place() {

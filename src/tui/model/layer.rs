@@ -1,6 +1,6 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
-//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`) or
-//! calls (`calls`).
+//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`), calls
+//! (`calls`) or things with their versions (`workshop`).
 
 use super::arena::Arena;
 use super::calls::{Calls, DiffView, Tale};
@@ -13,6 +13,7 @@ use super::overlay::Overlay;
 use super::picker::Picker;
 use super::tree::Grove;
 use super::whatif::Strip;
+use super::workshop::Workshop;
 use super::{Action, When};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
@@ -125,6 +126,8 @@ pub enum Purpose {
     Remember,
     /// Other words for a memory.
     EditMemory(MemoryId),
+    /// The name of a copy of this policy.
+    CopyPolicy(String),
 }
 
 /// A line to type.
@@ -139,7 +142,7 @@ pub struct Prompt {
 }
 
 /// What an edited text is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
     State(BranchId),
@@ -149,6 +152,22 @@ pub enum Edited {
         branch: BranchId,
         /// Which.
         number: u64,
+    },
+    /// A memory, by its id.
+    Memory(String),
+    /// A summary in use.
+    Summary {
+        /// On which branch.
+        branch: BranchId,
+        /// Which.
+        capsule: Hash,
+    },
+    /// A policy.
+    Policy {
+        /// Its name.
+        name: String,
+        /// For one that does not exist yet: what it is a copy of.
+        preset: Option<String>,
     },
 }
 
@@ -161,6 +180,10 @@ pub struct Editor {
     pub area: TextArea<'static>,
     /// What it is the text of.
     pub what: Edited,
+    /// Why it was not saved.
+    pub fault: Option<String>,
+    /// It is being saved, with this ticket.
+    pub saving: Option<u64>,
 }
 
 impl fmt::Debug for Editor {
@@ -207,6 +230,8 @@ pub enum Layer {
     Calls(Box<Calls>),
     /// What calls came to.
     Ledger(Box<Sheet>),
+    /// Things with their versions.
+    Workshop(Box<Workshop>),
     /// What differs between two calls.
     Diff(Box<DiffView>),
     /// Two branches side by side.
@@ -241,6 +266,7 @@ impl Layer {
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
             Self::Ledger(_) => vec![When::Stats, When::Panel, When::Always],
+            Self::Workshop(_) => vec![When::Workshop, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
         }
     }
@@ -259,6 +285,7 @@ impl Layer {
             | Self::Arena(_)
             | Self::Calls(_)
             | Self::Ledger(_)
+            | Self::Workshop(_)
             | Self::Diff(_)
             | Self::Compare(_)
             | Self::History(_)

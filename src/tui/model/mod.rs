@@ -21,6 +21,7 @@ pub mod slash;
 pub mod status;
 pub mod tree;
 pub mod whatif;
+pub mod workshop;
 
 use crate::config::keymap;
 use crate::domain::branch::Overrides;
@@ -130,6 +131,12 @@ pub enum Pending {
     Calls,
     /// What the calls came to.
     Ledger,
+    /// Things with their versions.
+    Things,
+    /// A change of one of them, after which they are read again.
+    ThingAct,
+    /// The next call under a policy.
+    TryPolicy,
     /// What differs between two calls.
     Diff,
     /// Two branches side by side.

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, composing, drafts, find, lists, memories, open, send, trials, trouble};
+use super::{ask, calls, composing, drafts, find, lists, memories, open, send, trials, trouble, workshop};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -22,6 +22,7 @@ use std::sync::Arc;
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
+    let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);

@@ -5,7 +5,8 @@ use super::send;
 use crate::domain::ids::BranchId;
 use crate::domain::message::{Node, Role};
 use crate::engine::api::Request;
-use crate::tui::model::composer::{DraftKind, Keep};
+use crate::tui::model::composer::{self, DraftKind, Keep};
+use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -87,6 +88,9 @@ pub(super) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
 
 /// Hands the message to the person's editor.
 pub(super) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(Layer::Editor(editor)) = model.layers.last() {
+        return out.push(Cmd::Compose(editor.area.lines().join("\n").into()));
+    }
     if model.layers.is_empty() {
         let text = model.composer.text();
         out.push(Cmd::Compose(text));
@@ -96,6 +100,12 @@ pub(super) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
 /// The editor is closed.
 pub(super) fn edited(model: &mut Model, result: Result<String, String>) {
     match result {
+        Ok(text) if matches!(model.layers.last(), Some(Layer::Editor(_))) => {
+            if let Some(Layer::Editor(editor)) = model.layers.last_mut() {
+                let clean: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+                editor.area = composer::area(clean.trim_end_matches('\n').split('\n').map(str::to_owned).collect());
+            }
+        }
         Ok(text) => {
             model.focus = Focus::Composer;
             let kind = model.composer.kind();

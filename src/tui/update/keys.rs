@@ -1,7 +1,9 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, ledger, lists, memories, open, send, tree};
+use super::{
+    acts, ask, branches, calls, compare, composing, drafts, find, ledger, lists, memories, open, send, tree, workshop,
+};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -42,6 +44,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Arena(_)
             | Layer::Calls(_)
             | Layer::Ledger(_)
+            | Layer::Workshop(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
             | Layer::History(_)
@@ -130,6 +133,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Arena(_)
             | Layer::Calls(_)
             | Layer::Ledger(_)
+            | Layer::Workshop(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
             | Layer::History(_)
@@ -177,7 +181,7 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         Action::Compose => composing::to_editor(model, out),
         Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
-            composing(model, run, chord);
+            composing(model, run, chord, out);
         }
         Action::Up | Action::Down | Action::Top | Action::Bottom | Action::ScrollUp | Action::ScrollDown => {
             lists::travel(model, run, out);
@@ -193,12 +197,13 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
             model.facts.mouse = !model.facts.mouse;
             out.push(Cmd::Mouse(model.facts.mouse));
         }
-        Action::NextPane => pane(model, 1),
-        Action::PrevPane => pane(model, -1),
+        Action::NextPane => pane(model, 1, out),
+        Action::PrevPane => pane(model, -1, out),
         Action::Branches => {
             model.layers.clear();
             model.focus = Focus::Branches;
         }
+        Action::Undo | Action::Redo if workshop::undo(model, run == Action::Redo, out) => {}
         Action::Undo => drop(send(model, Request::Undo, Pending::Act, out)),
         Action::Redo => drop(send(model, Request::Redo, Pending::Act, out)),
         _ => act(model, run, out),
@@ -237,6 +242,15 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
+        Action::Editors
+        | Action::Policies
+        | Action::EditThing
+        | Action::CopyPolicy
+        | Action::UsePolicy
+        | Action::TryPolicy
+        | Action::OlderVersion
+        | Action::NewerVersion
+        | Action::TurnView => workshop::action(model, run, out),
         Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
             ledger::action(model, run, out);
         }
@@ -244,7 +258,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     }
 }
 
-fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
+fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     let up = run == Action::HistoryUp;
     match run {
         Action::Newline => model.composer.edit().insert_newline(),
@@ -254,7 +268,7 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
         }
         Action::Complete => {
             if !ask::complete(model) {
-                pane(model, 1);
+                pane(model, 1, out);
             }
             return;
         }
@@ -278,7 +292,10 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
 }
 
 /// Moves the focus round the panes.
-fn pane(model: &mut Model, step: i64) {
+fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    if let Some(Layer::Workshop(_)) = model.layers.last() {
+        return workshop::turn(model, step, out);
+    }
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
     }
@@ -408,6 +425,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Arena(arena)) => arena.step(rows),
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Ledger(sheet)) => sheet.step(rows),
+        Some(Layer::Workshop(shop)) => shop.roll(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),

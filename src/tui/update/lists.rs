@@ -48,6 +48,10 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
+        Some(Layer::Workshop(shop)) => match run {
+            Action::ScrollUp | Action::ScrollDown => shop.roll(by),
+            _ => shop.step(by),
+        },
         Some(Layer::Ledger(sheet)) => match run {
             Action::ScrollUp | Action::ScrollDown => sheet.leaf(by),
             Action::Up | Action::Down => sheet.chart = shift(sheet.chart, by, 4),

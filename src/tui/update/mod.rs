@@ -19,6 +19,7 @@ mod open;
 mod tree;
 mod trials;
 mod whatif;
+mod workshop;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};

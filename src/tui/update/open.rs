@@ -91,6 +91,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Workshop(shop)) => return shop.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
@@ -133,6 +134,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
+        Some(Layer::Workshop(_)) => super::workshop::action(model, Action::EditThing, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Find(_)) => find::choose(model, out),
         Some(Layer::Tree(_)) => tree::choose(model, out),
@@ -211,16 +213,25 @@ pub(super) fn state(model: &mut Model) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
     let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
-    let (what, text) = (editor.what, editor.area.lines().join("\n"));
-    model.layers.pop();
+    let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
+    let below = model.layers.len().checked_sub(2).and_then(|at| model.layers.get(at));
+    let versions = matches!(below, Some(Layer::Workshop(_)));
     match what {
-        Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
-        Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
+        Edited::State(branch) if !versions => {
+            model.layers.pop();
+            send(model, Request::EditState { branch, text }, Pending::Act, out);
+        }
+        Edited::Draft { branch, number } => {
+            model.layers.pop();
+            drafts::save(model, branch, number, text, out);
+        }
+        what => super::workshop::save(model, what, text, out),
     }
     model.plan.hurry(model.now);
 }
@@ -372,6 +383,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),

@@ -5,7 +5,7 @@
 use super::cache::{Cache, Of};
 use super::{
     Look, arena, calls, capsules, compare, diff, drafts, find, help, ledger, overlay, paint, picker, tools, tree,
-    whatif,
+    whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
@@ -57,6 +57,7 @@ pub(super) fn draw(
             }
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
+            Layer::Workshop(it) => seen = Some(workshop::draw(&look, it, area, buf)),
             Layer::Ledger(it) => ledger::draw(&look, it, area, buf),
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
@@ -76,6 +77,7 @@ pub(super) fn draw(
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
+        (Layer::Workshop(shop), Some(seen)) => shop.seen = seen,
         (Layer::Find(finder), Some((page, _))) => finder.page = page,
         (Layer::Tree(grove), Some((page, _))) => grove.page = page,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
@@ -147,9 +149,16 @@ fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
     if area.height >= 2 {
-        let hint = format!("{} saves  Esc leaves it as it was", look.key(Action::Save));
+        let own = look.key_in(Action::Compose, crate::tui::model::When::Editor);
+        let hint = format!("{} saves  {own} in your own editor  Esc leaves it as it was", look.key(Action::Save));
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
+    let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));
+    let rows = fault.unwrap_or_default();
+    let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
+    let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };
+    paint::lines(look.theme, &rows, below, buf);
+    let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
         editor.area.render(inside, buf);
     }

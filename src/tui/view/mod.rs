@@ -40,6 +40,7 @@ mod picker;
 mod tools;
 mod tree;
 mod whatif;
+mod workshop;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
