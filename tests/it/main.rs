@@ -25,5 +25,6 @@ mod screens;
 mod stats;
 mod support;
 mod tokenizer;
+mod versions;
 mod whatif;
 mod wire;

@@ -11,6 +11,7 @@ mod memories;
 mod pictures;
 mod props;
 mod whatif;
+mod workshop;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;
