@@ -39,6 +39,8 @@ pub enum When {
     Stats,
     /// Among state, summaries, memories and policies with their versions.
     Workshop,
+    /// On a call to a tool that waits for a word.
+    Consent,
 }
 
 impl When {
@@ -62,11 +64,12 @@ impl When {
             Self::Tree => "tree",
             Self::Stats => "what calls came to",
             Self::Workshop => "state, summaries, memories, policies",
+            Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -81,6 +84,7 @@ impl When {
         Self::Stats,
         Self::Workshop,
         Self::Compare,
+        Self::Consent,
         Self::Picker,
         Self::Editor,
     ];

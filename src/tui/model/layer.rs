@@ -6,6 +6,7 @@ use super::arena::Arena;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
+use super::consent::Ask;
 use super::drafts::{Desk, Shelf};
 use super::find::Finder;
 use super::ledger::Sheet;
@@ -15,6 +16,7 @@ use super::tree::Grove;
 use super::whatif::Strip;
 use super::workshop::Workshop;
 use super::{Action, When};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -98,6 +100,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Does the call that waits there, and what fits the rule from now on.
+    Always(BranchId, usize, RuleScope, Rule),
 }
 
 /// A question.
@@ -128,6 +132,8 @@ pub enum Purpose {
     EditMemory(MemoryId),
     /// The name of a copy of this policy.
     CopyPolicy(String),
+    /// Why a call to a tool that waits there is refused.
+    Refuse(BranchId, usize),
 }
 
 /// A line to type.
@@ -242,6 +248,8 @@ pub enum Layer {
     Find(Box<Finder>),
     /// The whole tree of the session.
     Tree(Box<Grove>),
+    /// A call to a tool that waits for a word.
+    Consent(Box<Ask>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -268,6 +276,7 @@ impl Layer {
             Self::Ledger(_) => vec![When::Stats, When::Panel, When::Always],
             Self::Workshop(_) => vec![When::Workshop, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
+            Self::Consent(_) => vec![When::Consent, When::Panel, When::Always],
         }
     }
 
@@ -288,6 +297,7 @@ impl Layer {
             | Self::Workshop(_)
             | Self::Diff(_)
             | Self::Compare(_)
+            | Self::Consent(_)
             | Self::History(_)
             | Self::Find(_)
             | Self::Tree(_)
