@@ -1,10 +1,48 @@
-//! Small parts of requests: what to do to memories, tasks and summaries, how to name calls.
+//! Small parts of requests: how to name items and calls, what to do to items, memories, tasks and summaries.
 //! Not for: requests themselves (`request`).
 
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::{Atom, MarkKind};
+
+/// How to name an item on which a person acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// An atom, as a plan's row or a mark names it.
+    Atom(Atom),
+    /// The turn that holds this node.
+    TurnOf(NodeId),
+    /// Just this message.
+    Message(NodeId),
+    /// A free note of the person's own, to be pinned.
+    Note(String),
+    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
+    /// unless `message` is set.
+    Named {
+        /// What was typed.
+        text: String,
+        /// Just the message.
+        message: bool,
+    },
+}
+
+/// What to do to an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
+    Set {
+        /// The mark. A lease of 0 turns means the policy's default length.
+        kind: MarkKind,
+        /// On and off with the same key.
+        toggle: bool,
+    },
+    /// Take any mark off.
+    Clear,
+    /// Make it the message that the next question replies to (off when it is already).
+    Reply,
+}
 
 /// Where a memory is to hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
