@@ -77,7 +77,7 @@ fn figures_are_those_of_the_calls() {
     let of = |stats: &Value| stats["calls"]["count"].clone();
     assert_eq!(of(&value(&home, &["stats", "--json"])), 4, "the fork's path holds the calls before it");
     assert_eq!(of(&value(&home, &["stats", "--json", "-b", "main"])), 3);
-    let text = home.run(&["stats"]).out;
+    let text = home.run(&["stats", "--whole-session"]).out;
     assert!(text.contains("tokens in") && text.contains('?') && text.contains("1 unknown"), "{text}");
     assert!(text.contains("cached       ▄???  60.0 % of all  3 unknown"), "{text}");
 }

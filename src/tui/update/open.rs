@@ -233,7 +233,7 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
             model.layers.pop();
             drafts::save(model, branch, number, text, out);
         }
-        what => super::workshop::save(model, what, text, out),
+        what => return super::workshop::save(model, what, text, out),
     }
     model.plan.hurry(model.now);
 }

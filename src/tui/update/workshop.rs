@@ -166,6 +166,10 @@ pub(super) fn named(model: &mut Model, preset: &str, name: String) {
 
 /// Hands an edited thing in. The editor stays until it is accepted, so that nothing typed is lost.
 pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<Cmd>) {
+    let waits = |layer: &Layer| matches!(layer, Layer::Editor(editor) if editor.saving.is_some());
+    if model.layers.last().is_some_and(waits) {
+        return;
+    }
     let request = match what {
         Edited::State(branch) => Request::EditState { branch, text },
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },

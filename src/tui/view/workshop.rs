@@ -162,7 +162,8 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
         head.extend(Flow::plain(&heading(look, thing), width, Ink::Heading).into_iter().take(2));
     }
     head.extend(said(look));
-    head.push(versions(look, shop, thing, width));
+    let most = if area.height >= 8 { 2 } else { 1 };
+    head.extend(Flow::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
     let mut below = tried(look, shop, thing, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(look.theme, &head, area, buf);
@@ -201,14 +202,14 @@ fn heading(look: &Look<'_>, thing: &Thing) -> String {
 }
 
 /// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
-fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Line {
+fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let Some(shown) = shop.shown() else {
         let words = match thing.editing {
             Editing::Not(why) => why,
             Editing::Here | Editing::Copy => "Nothing was written yet.",
         };
-        return paint::cut(look.theme, Ink::Dim, words, width);
+        return words.to_owned();
     };
     let mut parts = vec![shown.what.clone()];
     if shown.current && thing.versions.len() > 1 {
@@ -225,7 +226,7 @@ fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Li
         None if thing.versions.len() > 1 => "the first".to_owned(),
         None => "its text".to_owned(),
     });
-    paint::cut(look.theme, Ink::Dim, &parts.join(&dot), width)
+    parts.join(&dot)
 }
 
 fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
