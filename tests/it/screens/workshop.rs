@@ -145,14 +145,14 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     stage.press("u");
     assert!(stage.screen(120, 35).contains("built in and never changes"));
     stage.press("e ctrl-u").type_text("lean").press("enter");
-    stage.press("ctrl-end").type_text("user_cpa = 900").press("ctrl-d");
+    stage.type_text("user_cpa = 900").press("enter ctrl-d");
     let Request::SavePolicy { name, text, preset } = asked(&stage).clone() else { panic!("{:?}", asked(&stage)) };
     assert_eq!((name.as_str(), preset.as_deref()), ("lean", Some("layered")));
-    assert!(text.starts_with(PRESET.trim_end()) && text.contains("user_cpa = 900"), "{text}");
+    assert!(text.starts_with("user_cpa = 900\n") && text.ends_with(PRESET), "{text}");
     let why = policies::read("lean", &text).unwrap_err().to_string();
     let saves = |request: &Request| matches!(request, Request::SavePolicy { .. });
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
-    stage.reply(saves, Answer::Refused(Fault { place: Some((3, 1)), words }));
+    stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
