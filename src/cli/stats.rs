@@ -81,7 +81,7 @@ fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) {
 }
 
 fn sum_shape(sum: &Sum, value: impl Fn(u64) -> Value) -> Value {
-    json!({ "known": sum.known, "total": sum.known().map(&value), "mean": sum.mean().map(&value) })
+    json!({ "known": sum.known, "total": sum.known().map(&value), "mean": sum.mean().map(&value), "highest": sum.known().map(|_| value(sum.most)) })
 }
 
 fn share(milli: u64) -> Value {

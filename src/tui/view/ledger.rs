@@ -28,6 +28,9 @@ const DETAIL: u16 = 5;
 /// Rows of a chart at the least and at the most: its title and its columns.
 const ROWS: (u16, u16) = (3, 9);
 
+/// Cells of a column at the most.
+const WIDEST: usize = 7;
+
 /// What a chart shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
@@ -137,13 +140,9 @@ impl Of {
 
 /// Columns: their width and the gap behind each, and how many there is room for.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
-    let width = usize::from(width);
-    let (wide, gap) = match count {
-        n if n * 4 <= width => (3, 1),
-        n if n * 2 <= width => (1, 1),
-        _ => (1, 0),
-    };
-    (wide, gap, (width + usize::from(gap)) / usize::from(wide + gap))
+    let each = usize::from(width) / count.max(1);
+    let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
+    (wide, gap, usize::from((width + gap) / (wide + gap)))
 }
 
 /// How many calls are seen at once.
@@ -229,7 +228,12 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
         let mut line = Line::new();
         for call in &shown {
             let (ink, glyph) = piece(look, of, call, most, (bars.height, level));
-            line.push_safe(ink, &glyph.repeat(usize::from(wide)));
+            let full = if glyph == "?" || glyph == look.theme.glyphs.running {
+                format!("{glyph:<0$}", usize::from(wide))
+            } else {
+                glyph.repeat(usize::from(wide))
+            };
+            line.push_safe(ink, &full);
             line.push_safe(Ink::Text, &" ".repeat(usize::from(gap)));
         }
         paint::line(look.theme, &line, row, buf);

@@ -159,7 +159,7 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
-        head.extend(Flow::plain(&heading(look, thing), width, Ink::Heading).into_iter().take(2));
+        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(2));
     }
     head.extend(said(look));
     let most = if area.height >= 8 { 2 } else { 1 };
@@ -170,7 +170,7 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
     let foot = u16::try_from(below.len()).unwrap_or(0);
     let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
-    let rows = body(shop, thing, width);
+    let rows = body(shop, thing, width.saturating_sub(1).max(1));
     let page = usize::from(room.height);
     let scroll = shop.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(scroll), room, buf);
@@ -191,14 +191,10 @@ fn said(look: &Look<'_>) -> Option<Line> {
     Some(Line::of(ink, &said.text))
 }
 
-fn heading(look: &Look<'_>, thing: &Thing) -> String {
+fn heading(thing: &Thing) -> String {
     let note = if thing.note.is_empty() { String::new() } else { format!(": {}", thing.note) };
-    let goes = if thing.kind == ThingKind::Policies && thing.goes {
-        format!(" {} this branch is asked by it", look.theme.glyphs.dot)
-    } else {
-        String::new()
-    };
-    format!("{}{note}{goes}", thing.title)
+    let goes = if thing.kind == ThingKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
+    format!("{}{goes}{note}", thing.title)
 }
 
 /// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`

@@ -140,7 +140,7 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     stage.type_text("/policies").press("enter");
     fill(&mut stage, ThingKind::Policies, policies_there(None));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("[Policies]") && screen.contains("this branch is asked by"), "{screen}");
+    assert!(screen.contains("[Policies]") && screen.contains("layered (this branch's policy)"), "{screen}");
     pictures("editors_preset", &mut stage);
     stage.press("u");
     assert!(stage.screen(120, 35).contains("built in and never changes"));
