@@ -161,7 +161,12 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     if area.height >= 8 {
         head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(2));
     }
-    head.extend(said(look));
+    if area.height >= 8 {
+        // Its row stays where nothing is said, so that the text does not jump.
+        head.push(said(look).unwrap_or_default());
+    } else {
+        head.extend(said(look));
+    }
     let most = if area.height >= 8 { 2 } else { 1 };
     head.extend(Flow::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
     let mut below = tried(look, shop, thing, width);
@@ -296,12 +301,13 @@ fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<L
 /// `The next call under it: 4,980 tok est instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
 fn call(look: &Look<'_>, made: &Figures, now: &Figures) -> String {
     let number = |n: u32| text::number(u64::from(n));
-    let mut words = format!("The next call under it: {} tok {}", number(made.est), made.certainty.label());
+    let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
+    let mut words = format!("The next call under it: {est} of {room} tok {label}");
     let same = made.plan == now.plan;
     if !same {
         words.push_str(&format!(" instead of {}", number(now.est)));
     }
-    words.push_str(&format!(" of {}, cached {}", number(made.room), made.same_words()));
+    words.push_str(&format!(", cached {}", made.same_words()));
     if let Some(cost) = made.cost {
         words.push_str(&format!(", {} {}", look.theme.glyphs.about, text::money(cost.micro)));
     }
