@@ -100,6 +100,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Leaves the editor below, and what was typed in it.
+    DropText,
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }
@@ -190,6 +192,22 @@ pub struct Editor {
     pub fault: Option<String>,
     /// It is being saved, with this ticket.
     pub saving: Option<u64>,
+    /// The text that it had, where a changed one is not to be dropped unasked.
+    pub before: Option<String>,
+}
+
+impl Editor {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Whether what was typed would be lost.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| *before != self.text())
+    }
 }
 
 impl fmt::Debug for Editor {

@@ -344,7 +344,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
-    if model.layers.pop().is_some() {
+    if workshop::keeps_text(model) || model.layers.pop().is_some() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -405,7 +405,7 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn clear(model: &mut Model) {
-    if model.layers.pop().is_some() {
+    if workshop::keeps_text(model) || model.layers.pop().is_some() {
         return;
     }
     if !model.composer.is_empty() {

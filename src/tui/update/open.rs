@@ -215,7 +215,7 @@ pub(super) fn state(model: &mut Model) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
     let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
-    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None };
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
     model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
@@ -368,6 +368,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
+        Act::DropText => drop(model.layers.pop()),
         Act::Trust(trusted) => {
             if let Some(session) = &mut model.session {
                 session.workspace.1 = trusted;

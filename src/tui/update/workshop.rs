@@ -7,7 +7,7 @@ use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
 use crate::engine::api::{Answer, Condense, MemoryAct, Request};
 use crate::tui::model::composer;
-use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Purpose};
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::workshop::{Tried, Workshop};
 use crate::tui::model::{Action, Model, Pending};
@@ -137,8 +137,27 @@ fn edit(model: &mut Model) {
 fn push(model: &mut Model, title: String, text: &str, what: Edited) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
-    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None };
+    let area = composer::area(lines);
+    let editor = Editor { title, area, what, fault: None, saving: None, before: Some(clean) };
     model.layers.push(Layer::Editor(Box::new(editor)));
+}
+
+/// Asks before a changed text is left. False where there is none.
+pub(super) fn keeps_text(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    if !editor.changed() {
+        return false;
+    }
+    model.layers.push(Layer::Question(Question {
+        title: "Leave the editor?".to_owned(),
+        words: vec!["What you typed is not saved.".to_owned()],
+        choices: vec![
+            ('k', "keep editing".to_owned(), Act::Close),
+            ('d', "drop what was typed".to_owned(), Act::DropText),
+        ],
+        cursor: 0,
+    }));
+    true
 }
 
 /// Asks for the name of a copy of the selected policy.

@@ -125,13 +125,19 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     stage.event(Event::Answer { ticket, result: Err(Failure::user("That looks like a secret.")) });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("That looks like a secret.") && screen.contains("The gate is green"), "{screen}");
-    stage.press("ctrl-g");
+    stage.press("esc");
+    assert!(stage.screen(80, 24).contains("drop what was typed"), "nothing typed is lost unasked");
+    stage.press("k ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
     stage.reply(|r| matches!(r, Request::Memory { .. }), Answer::Done("Edited a memory. u undoes it.".into()));
     assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::Memories }, "read again");
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Undo, "a memory lives in the session");
+    stage.press("e").type_text("x").press("esc d");
+    assert!(stage.screen(80, 24).contains("[Memories]"), "dropped on a word");
+    stage.press("e esc");
+    assert!(stage.screen(80, 24).contains("[Memories]"), "an unchanged text is left at once");
 }
 
 #[test]
