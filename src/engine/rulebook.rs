@@ -65,8 +65,9 @@ impl Core {
 
     /// A policy says something else: plans under it are made anew.
     fn take_policy(&mut self, name: &str, spec: PolicySpec, said: String) -> Answer {
-        let before = self.setup.policies.insert(name.to_owned(), spec.clone());
-        if before.as_ref() != Some(&spec) {
+        let same = self.setup.policies.get(name) == Some(&spec);
+        self.setup.policies.insert(name.to_owned(), spec);
+        if !same {
             let branches: Vec<BranchId> =
                 self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
             for branch in branches {

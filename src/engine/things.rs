@@ -21,7 +21,6 @@ use crate::export::secrets;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Versions of a thing that are handed over, the newest.
 const MOST: usize = 200;
@@ -118,7 +117,7 @@ impl Core {
 
     fn policy_things(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
         let taken = self.rules(&self.branch(id)?)?.policy.name;
-        let folder = self.setup.policies_dir.clone().unwrap_or_else(PathBuf::new);
+        let folder = self.setup.policies_dir.clone().unwrap_or_default();
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
         let about = |name: &str| self.setup.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
         Ok(all.into_iter().map(|policy| policy_thing(&policy, about(&policy.name), &taken)).collect())

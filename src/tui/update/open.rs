@@ -369,14 +369,17 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
         Act::DropText => drop(model.layers.pop()),
-        Act::Trust(trusted) => {
-            if let Some(session) = &mut model.session {
-                session.workspace.1 = trusted;
-            }
-            send(model, Request::Trust { trusted }, Pending::Act, out);
-            model.plan.hurry(model.now);
-        }
+        Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
+}
+
+/// The folder is trusted, or no longer.
+fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
+    if let Some(session) = &mut model.session {
+        session.workspace.1 = trusted;
+    }
+    send(model, Request::Trust { trusted }, Pending::Act, out);
+    model.plan.hurry(model.now);
 }
 
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {

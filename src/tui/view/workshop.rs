@@ -302,27 +302,20 @@ fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<L
 fn call(look: &Look<'_>, made: &Figures, now: &Figures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
-    let mut words = format!("The next call under it: {est} of {room} tok {label}");
     let same = made.plan == now.plan;
-    if !same {
-        words.push_str(&format!(" instead of {}", number(now.est)));
-    }
-    words.push_str(&format!(", cached {}", made.same_words()));
-    if let Some(cost) = made.cost {
-        words.push_str(&format!(", {} {}", look.theme.glyphs.about, text::money(cost.micro)));
-    }
+    let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
+    let about = look.theme.glyphs.about;
+    let cost = made.cost.map_or_else(String::new, |cost| format!(", {about} {}", text::money(cost.micro)));
     let [(gained, more), (lost, less)] = made.sums;
-    words.push_str(&if gained + lost == 0 {
-        if same { "; it is the same call.".to_owned() } else { "; the same items go.".to_owned() }
-    } else {
-        let side = |count: u32, tokens: u32| {
-            if count == 0 {
-                "nothing".to_owned()
-            } else {
-                format!("{} ({} tok)", text::counted(count.into(), "item"), number(tokens))
-            }
-        };
-        format!("; gains {}, loses {}.", side(gained, more), side(lost, less))
-    });
-    words
+    let side = |count: u32, tokens: u32| match count {
+        0 => "nothing".to_owned(),
+        _ => format!("{} ({} tok)", text::counted(count.into(), "item"), number(tokens)),
+    };
+    let items = match (gained + lost, same) {
+        (0, true) => "it is the same call".to_owned(),
+        (0, false) => "the same items go".to_owned(),
+        _ => format!("gains {}, loses {}", side(gained, more), side(lost, less)),
+    };
+    let cached = made.same_words();
+    format!("The next call under it: {est} of {room} tok {label}{before}, cached {cached}{cost}; {items}.")
 }
