@@ -269,7 +269,8 @@ impl Bench {
         let mut setup = setup(self, store);
         change(&mut setup);
         let (engine, events) = Engine::start(setup);
-        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new() }
+        let folder = self.folder.clone();
+        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new(), _folder: folder }
     }
 }
 
@@ -336,6 +337,8 @@ pub(crate) struct Client {
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
+    /// The store's folder stays as long as there is a client, also where the bench itself is gone.
+    _folder: Arc<tempfile::TempDir>,
 }
 
 impl Client {
