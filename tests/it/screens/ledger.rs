@@ -28,7 +28,7 @@ fn card(n: u32) -> RunCard {
     RunCard {
         est_total: prompt - prompt / 50 + n % 90,
         usage: if told {
-            let cached = (n % 4 > 0).then_some(prompt * (n % 9) / 10);
+            let cached = (!n.is_multiple_of(4)).then_some(prompt * (n % 9) / 10);
             Usage { prompt: Some(prompt), completion: Some(40 + n * 71 % 700), cached_read: cached, ..Usage::default() }
         } else {
             Usage::default()
@@ -86,7 +86,8 @@ fn charts_of_no_one_some_and_many_calls() {
     let mut plain = opened(23);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);
-    assert!(screen.is_ascii() || screen.replace('⟨', "").replace('⟩', "").is_ascii(), "{screen}");
+    let signs = screen.replace(['⟨', '⟩'], "");
+    assert!(signs.is_ascii(), "{screen}");
     pictures("ledger_ascii", &SIZES[1..2], &mut plain);
 }
 
@@ -142,7 +143,7 @@ fn the_meter_says_what_goes_over() {
     let nodes = fixture::story();
     let plan = fixture::plan(&nodes);
     let blocked = Blocked {
-        basis: plan.basis.clone(),
+        basis: plan.basis,
         needed: 9_600,
         budget: plan.budget,
         choices: Vec::new(),
