@@ -206,8 +206,12 @@ pub enum Command {
     /// Summaries of the branch.
     #[command(subcommand)]
     Capsules(CapsulesCommand),
-    /// Figures: tokens used, messages, summaries, compression, levels.
-    Stats,
+    /// Figures: tokens used, messages, summaries, compression, levels; and what the calls came to, one after the other.
+    Stats {
+        /// Of the calls of the whole session instead of this branch's.
+        #[arg(long)]
+        whole_session: bool,
+    },
     /// Undo the last change of the session.
     Undo,
     /// Do the last undone change again.

@@ -24,6 +24,7 @@ mod retrieve;
 mod search;
 mod sessions;
 pub mod shape;
+mod stats;
 pub mod stop;
 mod system;
 mod whatif;
@@ -190,7 +191,7 @@ impl Run<'_, '_> {
             Some(Command::Rules(command)) => consent::rules(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
-            Some(Command::Stats) => condense::stats(self),
+            Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),

@@ -37,6 +37,10 @@ pub enum When {
     Tree,
     /// On the exact bytes of a request.
     Request,
+    /// In the charts of what calls came to.
+    Stats,
+    /// Among state, summaries, memories and policies with their versions.
+    Workshop,
     /// On a call to a tool that waits for a word.
     Consent,
 }
@@ -61,12 +65,14 @@ impl When {
             Self::Compare => "two branches",
             Self::Tree => "tree",
             Self::Request => "exact request",
+            Self::Stats => "what calls came to",
+            Self::Workshop => "state, summaries, memories, policies",
             Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -79,6 +85,8 @@ impl When {
         Self::Drafts,
         Self::Trials,
         Self::Calls,
+        Self::Stats,
+        Self::Workshop,
         Self::Compare,
         Self::Consent,
         Self::Picker,

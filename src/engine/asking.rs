@@ -292,6 +292,7 @@ impl Core {
     pub(super) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
+        self.recall_request(branch);
         let before = self.outlines.get(&branch);
         let same = before.map(|before| same_prefix(before, &solved.outline));
         let breaks = before.and_then(|before| first_other(before, &solved.outline));

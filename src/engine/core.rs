@@ -20,10 +20,10 @@ use super::whatif::{Tries, Trying};
 use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
 use crate::store::Store;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
@@ -46,6 +46,8 @@ pub(super) enum Inbox {
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
     ByHand(Box<ByHand>),
+    /// The last request of a branch was read from the store again, or could not be.
+    Recalled(BranchId, RunId, Option<Arc<Outline>>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -68,6 +70,8 @@ pub(super) struct Core {
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
+    /// Branches whose last request was looked for in the store.
+    pub(super) recalling: HashSet<BranchId>,
     pub(super) learned: Learned,
     pub(super) meters: Meters,
     pub(super) trusted: bool,
@@ -119,6 +123,7 @@ impl Core {
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
+            recalling: HashSet::new(),
             learned: Learned::default(),
             meters: Meters::default(),
             planner,
@@ -164,6 +169,7 @@ impl Core {
                 Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
+                Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),

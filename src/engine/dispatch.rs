@@ -20,7 +20,9 @@ impl Core {
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
-            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
+            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms, true),
+            Request::TryPolicy { branch, draft, policy } => self.try_policy(ticket, branch, draft, policy),
+            Request::Things { branch, kind } => self.things(ticket, branch, kind),
             Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
             Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
                 self.by_hand(ticket, branch, draft, body, false)
@@ -83,6 +85,8 @@ impl Core {
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
+            Request::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
+            Request::StepPolicy { name, forward } => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             Request::Rules => self.rules_listed(),
             Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
@@ -120,6 +124,7 @@ impl Core {
             Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             Request::BringBack { from, onto } => self.bring_back(from, onto),
             Request::Why { branch, item, most } => self.why(branch, &item, most),
+            Request::Ledger { branch, whole } => self.ledger(branch, whole),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),

@@ -73,6 +73,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
+    /// Where the person's own policies are kept; none where nothing is saved.
+    pub policies_dir: Option<std::path::PathBuf>,
     /// What configuration says of mode, policy, layout, budget and window.
     pub defaults: Overrides,
     /// What this one command line says; above everything else.

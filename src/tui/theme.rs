@@ -45,6 +45,8 @@ inks! {
 /// Signs that carry meaning, so that colour never does it alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
+    /// Only ASCII.
+    pub ascii: bool,
     /// A sticky pin.
     pub pin: &'static str,
     /// A lease.
@@ -106,6 +108,7 @@ pub struct Glyphs {
 }
 
 const FANCY: Glyphs = Glyphs {
+    ascii: false,
     pin: "◆",
     lease: "◇",
     out: "✕",
@@ -138,6 +141,7 @@ const FANCY: Glyphs = Glyphs {
 };
 
 const PLAIN: Glyphs = Glyphs {
+    ascii: true,
     pin: "#",
     lease: "~",
     out: "x",

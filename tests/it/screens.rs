@@ -7,11 +7,13 @@ mod drafts;
 mod find;
 mod fixture;
 mod journeys;
+mod ledger;
 mod memories;
 mod over;
 mod pictures;
 mod props;
 mod whatif;
+mod workshop;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;

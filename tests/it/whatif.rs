@@ -44,7 +44,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
     let found = what_if(&mut client, branch, &asked, &["budget=900", "policy=nowhere", "model=other-model"]);
     let present = found.present.as_ref().unwrap();
     assert_eq!(present.plan, drawn.0, "the first line is the plan on the screen");
-    assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > 0);
+    assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > Some(0));
     let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
     for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
         assert!(titles.contains(&wanted), "{titles:?}");
@@ -65,7 +65,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
         assert_eq!(figures.items, kept, "{}: gained and lost account for every item", way.title);
         differ += u32::from(figures.sums[1].0 > 0);
         if way.title.starts_with("model") {
-            assert_eq!(figures.same, 0, "another model has nothing cached");
+            assert_eq!(figures.same, Some(0), "another model has nothing cached");
         }
         client.must(Request::Undo);
         assert_eq!(branch_of(&mut client, branch).overrides, before);

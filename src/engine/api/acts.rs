@@ -1,13 +1,34 @@
-//! Small parts of requests: what to do to memories, tasks and summaries, how to name calls.
+//! Small parts of requests: how to name items and calls, what to do to items, memories, tasks and summaries.
 //! Not for: requests themselves (`request`).
 
 use super::request::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
-use crate::domain::mark::MarkKind;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::{Atom, MarkKind};
 use std::sync::Arc;
+
+/// How to name an item on which a person acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// An atom, as a plan's row or a mark names it.
+    Atom(Atom),
+    /// The turn that holds this node.
+    TurnOf(NodeId),
+    /// Just this message.
+    Message(NodeId),
+    /// A free note of the person's own, to be pinned.
+    Note(String),
+    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
+    /// unless `message` is set.
+    Named {
+        /// What was typed.
+        text: String,
+        /// Just the message.
+        message: bool,
+    },
+}
 
 /// What to do to an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,6 +169,13 @@ pub enum Condense {
     TakeBack {
         /// Which.
         capsule: Hash,
+    },
+    /// Puts a summary in use into other words: a level over it, for the same turns (undoable).
+    Rewrite {
+        /// Which.
+        capsule: Hash,
+        /// The new text, with what is kept word for word.
+        text: String,
     },
     /// The branch's capsules, newest first.
     List,

@@ -1,7 +1,7 @@
-//! What is asked of the engine: requests, drafts, and how items are named.
-//! Not for: what comes back (`view`, `event`).
+//! What is asked of the engine: requests and drafts.
+//! Not for: what comes back (`view`, `event`) or small parts of requests (`acts`).
 
-use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -11,6 +11,7 @@ use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::SearchWish;
 use crate::domain::record::Reading;
+use crate::domain::versions::ThingKind;
 use std::sync::Arc;
 
 /// Ties an answer to its request.
@@ -40,27 +41,6 @@ pub struct Draft {
     pub kind: DraftKind,
     /// Whether older messages are looked through for it.
     pub search: SearchWish,
-}
-
-/// How to name an item on which a person acts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// An atom, as a plan's row or a mark names it.
-    Atom(Atom),
-    /// The turn that holds this node.
-    TurnOf(NodeId),
-    /// Just this message.
-    Message(NodeId),
-    /// A free note of the person's own, to be pinned.
-    Note(String),
-    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
-    /// unless `message` is set.
-    Named {
-        /// What was typed.
-        text: String,
-        /// Just the message.
-        message: bool,
-    },
 }
 
 /// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
@@ -233,6 +213,38 @@ pub enum Request {
         /// What.
         act: Exact,
     },
+    /// What the next call would be under a policy, beside how it stands. Changes nothing.
+    TryPolicy {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// Which policy.
+        policy: String,
+    },
+    /// Things that a person edits, with their versions.
+    Things {
+        /// As a branch has them.
+        branch: BranchId,
+        /// Of which kind.
+        kind: ThingKind,
+    },
+    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
+    SavePolicy {
+        /// Its name.
+        name: String,
+        /// Its text.
+        text: String,
+        /// For a new one: the policy that it is a copy of.
+        preset: Option<String>,
+    },
+    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
+    StepPolicy {
+        /// Its name.
+        name: String,
+        /// On instead of back.
+        forward: bool,
+    },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
     Ask {
@@ -305,6 +317,13 @@ pub enum Request {
     },
     /// The calls of a session, newest last.
     Runs,
+    /// What the calls of a branch, or of its whole session, came to, one after the other.
+    Ledger {
+        /// Of which branch.
+        branch: BranchId,
+        /// Of all branches of its session.
+        whole: bool,
+    },
     /// A stored plan, by a unique prefix of its id, or of a run's id.
     StoredPlan {
         /// The prefix.

@@ -11,6 +11,7 @@ use crate::domain::failure::Failure;
 use crate::domain::find::FoundMessages;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::ledger::Ledger;
 use crate::domain::mark::{Actor, Atom};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
@@ -22,6 +23,7 @@ use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
+use crate::domain::versions::{Fault, Thing, ThingKind};
 use crate::domain::whatif::{Foreseen, WhatIf};
 use std::sync::Arc;
 
@@ -61,6 +63,8 @@ pub enum Answer {
     Text(String),
     /// Calls.
     Runs(Vec<RunCard>),
+    /// What calls came to.
+    Ledger(Box<Ledger>),
     /// A stored plan with the calls made from it.
     StoredPlan {
         /// The plan.
@@ -112,6 +116,17 @@ pub enum Answer {
     Draft(Option<Arc<CapsuleDraft>>),
     /// Capsules, newest level first.
     Capsules(Vec<CapsuleCard>),
+    /// Things of a kind, with their versions.
+    Things(ThingKind, Vec<Thing>),
+    /// A policy was changed.
+    Policies {
+        /// All names.
+        names: Vec<String>,
+        /// What was done.
+        said: String,
+    },
+    /// A text that cannot be what it should.
+    Refused(Fault),
     /// Figures; what a plan would tell is left empty.
     Stats(Box<Stats>),
     /// Records.

@@ -12,6 +12,7 @@ pub mod conversation;
 pub mod drafts;
 pub mod find;
 pub mod layer;
+pub mod ledger;
 pub mod live;
 pub mod overlay;
 pub mod panel;
@@ -24,6 +25,7 @@ pub mod slash;
 pub mod status;
 pub mod tree;
 pub mod whatif;
+pub mod workshop;
 
 use crate::config::keymap;
 use crate::domain::branch::Overrides;
@@ -152,6 +154,14 @@ pub enum Pending {
     Capsules,
     /// The list of calls.
     Calls,
+    /// What the calls came to.
+    Ledger,
+    /// Things with their versions.
+    Things,
+    /// A change of one of them, after which they are read again.
+    ThingAct,
+    /// The next call under a policy.
+    TryPolicy,
     /// What differs between two calls.
     Diff,
     /// Two branches side by side.

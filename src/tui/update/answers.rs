@@ -2,7 +2,9 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble};
+use super::{
+    ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble, workshop,
+};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -26,6 +28,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     }
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
     let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
+    let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);

@@ -35,7 +35,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
                 session.card = card;
             }
         }
-        Event::Run(card) => run(model, *card),
+        Event::Run(card) => run(model, *card, out),
         Event::TurnOpened { branch, text, after } => {
             model.conversation.failed.remove(&branch);
             model.live.insert(branch, Live::open(text, after, model.now));
@@ -163,8 +163,8 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
 }
 
-fn run(model: &mut Model, card: RunCard) {
-    calls::changed(model, &card);
+fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
+    calls::changed(model, &card, out);
     if card.status != RunStatus::Open
         && card.answer.is_some()
         && let Some(live) = model.live.get_mut(&card.branch).filter(|live| live.run == Some(card.id))

@@ -49,6 +49,15 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
+        Some(Layer::Workshop(shop)) => match run {
+            Action::ScrollUp | Action::ScrollDown => shop.roll(by),
+            _ => shop.step(by),
+        },
+        Some(Layer::Ledger(sheet)) => match run {
+            Action::ScrollUp | Action::ScrollDown => sheet.leaf(by),
+            Action::Up | Action::Down => sheet.chart = shift(sheet.chart, by, 4),
+            _ => sheet.step(by),
+        },
         Some(Layer::Diff(view)) => view.step(by),
         Some(Layer::History(tale)) => tale.step(by),
         Some(Layer::Compare(view)) => view.step(if by.abs() > i64::MAX / 4 { by } else { by.signum() }),

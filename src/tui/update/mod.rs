@@ -13,6 +13,7 @@ mod drafts;
 mod engine;
 mod find;
 mod keys;
+mod ledger;
 mod lists;
 mod memories;
 mod open;
@@ -21,6 +22,7 @@ mod raw;
 mod tree;
 mod trials;
 mod whatif;
+mod workshop;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};

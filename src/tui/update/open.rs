@@ -91,6 +91,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Workshop(shop)) => return shop.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
@@ -133,6 +134,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Arena(_)) => super::trials::keep(model, out),
         Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
+        Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
+        Some(Layer::Workshop(_)) => super::workshop::action(model, Action::EditThing, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Find(_)) => find::choose(model, out),
         Some(Layer::Tree(_)) => tree::choose(model, out),
@@ -211,7 +214,8 @@ pub(super) fn state(model: &mut Model) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
     let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -220,11 +224,19 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
         return super::raw::saved(model, out);
     }
     let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
-    model.layers.pop();
+    let below = model.layers.len().checked_sub(2).and_then(|at| model.layers.get(at));
+    let versions = matches!(below, Some(Layer::Workshop(_)));
     match what {
         Edited::Request { .. } => {}
-        Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
-        Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
+        Edited::State(branch) if !versions => {
+            model.layers.pop();
+            send(model, Request::EditState { branch, text }, Pending::Act, out);
+        }
+        Edited::Draft { branch, number } => {
+            model.layers.pop();
+            drafts::save(model, branch, number, text, out);
+        }
+        what => return super::workshop::save(model, what, text, out),
     }
     model.plan.hurry(model.now);
 }
@@ -359,14 +371,18 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::Trust(trusted) => {
-            if let Some(session) = &mut model.session {
-                session.workspace.1 = trusted;
-            }
-            send(model, Request::Trust { trusted }, Pending::Act, out);
-            model.plan.hurry(model.now);
-        }
+        Act::DropText => drop(model.layers.pop()),
+        Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
+}
+
+/// The folder is trusted, or no longer.
+fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
+    if let Some(session) = &mut model.session {
+        session.workspace.1 = trusted;
+    }
+    send(model, Request::Trust { trusted }, Pending::Act, out);
+    model.plan.hurry(model.now);
 }
 
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -384,6 +400,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
         Purpose::Refuse(branch, index) => {

@@ -34,6 +34,8 @@ mod find;
 mod help;
 mod layers;
 mod layout;
+mod ledger;
+mod meter;
 mod overlay;
 mod paint;
 mod picker;
@@ -41,6 +43,7 @@ mod raw;
 mod tools;
 mod tree;
 mod whatif;
+mod workshop;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;

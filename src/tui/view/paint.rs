@@ -97,24 +97,6 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// A bar whose parts have the given shares of `of`, the rest empty.
-pub(super) fn bar(theme: &Theme, parts: &[(Ink, u64)], of: u64, area: Rect, buf: &mut Buffer) {
-    let width = u64::from(area.width);
-    if width == 0 || of == 0 {
-        return;
-    }
-    let (mut sum, mut from) = (0_u64, 0_u64);
-    let mut drawn = Line::new();
-    for (ink, share) in parts {
-        sum += share;
-        let to = (sum.saturating_mul(width).div_ceil(of)).min(width);
-        drawn.push_safe(*ink, &theme.glyphs.full.repeat(usize::try_from(to - from).unwrap_or(0)));
-        from = to;
-    }
-    drawn.push_safe(Ink::MeterFree, &theme.glyphs.empty.repeat(usize::try_from(width - from).unwrap_or(0)));
-    line(theme, &drawn, area, buf);
-}
-
 /// A label at the left and a value at the right of one row; the label gives way.
 pub(super) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);

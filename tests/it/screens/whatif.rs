@@ -39,7 +39,7 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<Moved>, lost: Vec<Moved>
         est,
         certainty: Certainty::Estimated,
         room: 8_000,
-        same,
+        same: Some(same),
         cost: Some(PromptCost {
             micro,
             uncached_micro: micro * 2,

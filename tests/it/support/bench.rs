@@ -307,6 +307,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         profile: "one".into(),
         model: None,
         policies: [("layered".to_owned(), layered), ("window".to_owned(), window)].into(),
+        policies_dir: Some(bench.folder.path().join("policies")),
         defaults: pleach::domain::branch::Overrides::default(),
         call: pleach::domain::branch::Overrides::default(),
         state_block: None,
