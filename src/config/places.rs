@@ -39,6 +39,8 @@ pub enum When {
     Stats,
     /// Among state, summaries, memories and policies with their versions.
     Workshop,
+    /// On the exact bytes of a request.
+    Request,
     /// On a call to a tool that waits for a word.
     Consent,
 }
@@ -64,12 +66,13 @@ impl When {
             Self::Tree => "tree",
             Self::Stats => "what calls came to",
             Self::Workshop => "state, summaries, memories, policies",
+            Self::Request => "exact request",
             Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -77,6 +80,7 @@ impl When {
         Self::Branches,
         Self::Tree,
         Self::Overlay,
+        Self::Request,
         Self::Tools,
         Self::Drafts,
         Self::Trials,

@@ -9,6 +9,7 @@ mod fixture;
 mod journeys;
 mod ledger;
 mod memories;
+mod over;
 mod pictures;
 mod props;
 mod whatif;

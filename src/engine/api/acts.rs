@@ -1,11 +1,13 @@
 //! Small parts of requests: how to name items and calls, what to do to items, memories, tasks and summaries.
 //! Not for: requests themselves (`request`).
 
+use super::request::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
+use std::sync::Arc;
 
 /// How to name an item on which a person acts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +86,28 @@ pub enum Which {
     Last(BranchId),
     /// The one that would be sent next on a branch: the last plan drawn for it.
     Next(BranchId),
+}
+
+/// What is asked about the exact bytes of a request.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exact {
+    /// The body of the last plan drawn, with what it consists of.
+    Show,
+    /// What an edited body counts, and whether it may go. Nothing is sent.
+    Weigh {
+        /// What it is to answer.
+        draft: Draft,
+        /// The body.
+        body: Arc<str>,
+    },
+    /// Sends a body byte for byte, as one call that answers the draft; where the draft is empty, the body's last user
+    /// message. Refused when it is no chat request, asks another model, or is over the budget.
+    Send {
+        /// What it is to answer: what is kept as the person's message, unless the body says other words.
+        draft: Draft,
+        /// The body.
+        body: Arc<str>,
+    },
 }
 
 /// What a person asks about summaries of a branch.

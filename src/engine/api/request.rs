@@ -1,7 +1,7 @@
 //! What is asked of the engine: requests and drafts.
 //! Not for: what comes back (`view`, `event`) or small parts of requests (`acts`).
 
-use super::acts::{Act, Condense, Item, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -225,6 +225,25 @@ pub enum Request {
         name: String,
         /// On instead of back.
         forward: bool,
+    },
+    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
+    /// nothing; a newer one takes its place.
+    Foresee {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// What.
+        items: Vec<Item>,
+        /// How.
+        act: Act,
+    },
+    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
+    Exact {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: Exact,
     },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.

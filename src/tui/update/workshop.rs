@@ -194,7 +194,7 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
         Edited::Policy { name, preset } => Request::SavePolicy { name, text, preset },
-        Edited::Draft { .. } => return,
+        Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
     if let Some(Layer::Editor(editor)) = model.layers.last_mut() {

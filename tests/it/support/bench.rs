@@ -269,8 +269,14 @@ impl Bench {
         let mut setup = setup(self, store);
         change(&mut setup);
         let (engine, events) = Engine::start(setup);
-        let folder = self.folder.clone();
-        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new(), _folder: folder }
+        Client {
+            door: engine.door(),
+            engine: Some(engine),
+            events,
+            next: 0,
+            seen: Vec::new(),
+            _folder: self.folder.clone(),
+        }
     }
 }
 
@@ -337,7 +343,7 @@ pub(crate) struct Client {
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
-    /// The store's folder stays as long as there is a client, also where the bench itself is gone.
+    /// The store's folder lives as long as anybody uses it.
     _folder: Arc<tempfile::TempDir>,
 }
 
