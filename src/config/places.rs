@@ -35,12 +35,12 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
-    /// On the exact bytes of a request.
-    Request,
     /// In the charts of what calls came to.
     Stats,
     /// Among state, summaries, memories and policies with their versions.
     Workshop,
+    /// On the exact bytes of a request.
+    Request,
     /// On a call to a tool that waits for a word.
     Consent,
 }
@@ -64,9 +64,9 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
-            Self::Request => "exact request",
             Self::Stats => "what calls came to",
             Self::Workshop => "state, summaries, memories, policies",
+            Self::Request => "exact request",
             Self::Consent => "a tool that asks",
         }
     }

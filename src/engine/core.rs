@@ -42,12 +42,12 @@ pub(super) enum Inbox {
     Looked(Box<Looked>),
     /// Other ways of making a call are solved.
     Tried(Box<Tries>),
+    /// The last request of a branch was read from the store again, or could not be.
+    Recalled(BranchId, RunId, Option<Arc<Outline>>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
     ByHand(Box<ByHand>),
-    /// The last request of a branch was read from the store again, or could not be.
-    Recalled(BranchId, RunId, Option<Arc<Outline>>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -167,9 +167,9 @@ impl Core {
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
+                Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
-                Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),

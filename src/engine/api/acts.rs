@@ -1,13 +1,38 @@
-//! Small parts of requests: how to name items and calls, what to do to items, memories, tasks and summaries.
+//! Small parts of requests: drafts, how to name items and calls, what to do to items, memories, tasks and summaries.
 //! Not for: requests themselves (`request`).
 
-use super::request::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mode::SearchWish;
 use std::sync::Arc;
+
+/// What the next call is to answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum DraftKind {
+    /// A new message at the branch's head.
+    #[default]
+    Message,
+    /// Another answer to this user message (a node on the branch's path).
+    Regenerate(NodeId),
+    /// Go on where this cut answer stopped (the branch's head).
+    Continue(NodeId),
+    /// A new version of this user message, as its sibling.
+    Edit(NodeId),
+}
+
+/// What is about to be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Draft {
+    /// The words (empty for regenerate and continue).
+    pub text: Arc<str>,
+    /// What they are for.
+    pub kind: DraftKind,
+    /// Whether older messages are looked through for it.
+    pub search: SearchWish,
+}
 
 /// How to name an item on which a person acts.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,9 +9,9 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Act, Condense, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
+pub use acts::{Act, Condense, Draft, DraftKind, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
-pub use request::{Draft, DraftKind, Named, Request, Ticket};
+pub use request::{Named, Request, Ticket};
 pub use view::{
     Answer, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told, Weighed,
 };

@@ -1,7 +1,7 @@
-//! What is asked of the engine: requests and drafts.
+//! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`) or small parts of requests (`acts`).
 
-use super::acts::{Act, Condense, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Draft, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -9,7 +9,6 @@ use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::Atom;
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
-use crate::domain::mode::SearchWish;
 use crate::domain::record::Reading;
 use crate::domain::versions::ThingKind;
 use std::sync::Arc;
@@ -17,31 +16,6 @@ use std::sync::Arc;
 /// Ties an answer to its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
-
-/// What the next call is to answer.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message at the branch's head.
-    #[default]
-    Message,
-    /// Another answer to this user message (a node on the branch's path).
-    Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
-    Continue(NodeId),
-    /// A new version of this user message, as its sibling.
-    Edit(NodeId),
-}
-
-/// What is about to be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The words (empty for regenerate and continue).
-    pub text: Arc<str>,
-    /// What they are for.
-    pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
-    pub search: SearchWish,
-}
 
 /// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
 pub type Named = Option<String>;
@@ -194,25 +168,6 @@ pub enum Request {
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
     },
-    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
-    /// nothing; a newer one takes its place.
-    Foresee {
-        /// On which branch.
-        branch: BranchId,
-        /// The draft.
-        draft: Draft,
-        /// What.
-        items: Vec<Item>,
-        /// How.
-        act: Act,
-    },
-    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
-    Exact {
-        /// On which branch.
-        branch: BranchId,
-        /// What.
-        act: Exact,
-    },
     /// What the next call would be under a policy, beside how it stands. Changes nothing.
     TryPolicy {
         /// On which branch.
@@ -244,6 +199,25 @@ pub enum Request {
         name: String,
         /// On instead of back.
         forward: bool,
+    },
+    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
+    /// nothing; a newer one takes its place.
+    Foresee {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// What.
+        items: Vec<Item>,
+        /// How.
+        act: Act,
+    },
+    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
+    Exact {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: Exact,
     },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.

@@ -162,19 +162,6 @@ pub enum Edited {
         /// Which.
         number: u64,
     },
-    /// A request, edited by hand for one call.
-    Request {
-        /// On which branch.
-        branch: BranchId,
-        /// What it answers.
-        draft: Draft,
-        /// The body as it was planned.
-        base: Arc<str>,
-        /// The body whose texts these are.
-        of: Arc<str>,
-        /// It is edited as JSON.
-        json: bool,
-    },
     /// A memory, by its id.
     Memory(String),
     /// A summary in use.
@@ -190,6 +177,19 @@ pub enum Edited {
         name: String,
         /// For one that does not exist yet: what it is a copy of.
         preset: Option<String>,
+    },
+    /// A request, edited by hand for one call.
+    Request {
+        /// On which branch.
+        branch: BranchId,
+        /// What it answers.
+        draft: Draft,
+        /// The body as it was planned.
+        base: Arc<str>,
+        /// The body whose texts these are.
+        of: Arc<str>,
+        /// It is edited as JSON.
+        json: bool,
     },
 }
 

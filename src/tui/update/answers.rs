@@ -27,8 +27,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         return overlay::ahead(model, ticket.0, result);
     }
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
-    let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
     let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
+    let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);

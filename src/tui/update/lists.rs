@@ -17,10 +17,10 @@ pub(super) fn shift(at: usize, by: i64, last: usize) -> usize {
     if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step).min(last) }
 }
 
-/// Up, down, pages and ends, in whatever has the focus.
-pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+/// Rows of a page in whatever has the focus.
+fn page(model: &Model) -> u16 {
     let rows = model.size.1.saturating_sub(8).max(2);
-    let page = match model.layers.last() {
+    match model.layers.last() {
         Some(Layer::Overlay(overlay)) => overlay.page.max(2),
         Some(Layer::Find(finder)) => u16::try_from(finder.page + 1).unwrap_or(rows).max(2),
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
@@ -29,7 +29,12 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
-    };
+    }
+}
+
+/// Up, down, pages and ends, in whatever has the focus.
+pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let page = page(model);
     let by = match run {
         Action::Up => -1,
         Action::Down => 1,

@@ -227,7 +227,6 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let below = model.layers.len().checked_sub(2).and_then(|at| model.layers.get(at));
     let versions = matches!(below, Some(Layer::Workshop(_)));
     match what {
-        Edited::Request { .. } => {}
         Edited::State(branch) if !versions => {
             model.layers.pop();
             send(model, Request::EditState { branch, text }, Pending::Act, out);

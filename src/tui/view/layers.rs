@@ -22,8 +22,8 @@ pub(super) fn settle(layer: &mut Layer, area: Rect) {
     match layer {
         Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
         Layer::Diff(view) => view.page = diff::list_rows(area),
-        Layer::Raw(it) => raw::settle(it, area),
         Layer::Ledger(sheet) => sheet.settle(ledger::page(sheet, area)),
+        Layer::Raw(it) => raw::settle(it, area),
         _ => {}
     }
 }
@@ -161,7 +161,7 @@ fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
             Edited::Request { .. } => "shows it before it goes",
             _ => "saves",
         };
-        let hint = format!("{save} {saves}  {own} in your own editor  Esc leaves it as it was");
+        let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));
