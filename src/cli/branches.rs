@@ -44,7 +44,13 @@ pub(super) fn pick(
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
     let onto = pick::branch(&view, Some(onto))?.id;
-    let items = items.iter().map(|text| Item::Named { text: text.clone(), message }).collect();
+    let item = |text: &String| match text.split_once("..") {
+        Some((first, last)) if !(first.is_empty() || last.is_empty()) => {
+            Item::Span { first: first.to_owned(), last: last.to_owned() }
+        }
+        _ => Item::Named { text: text.clone(), message },
+    };
+    let items = items.iter().map(item).collect();
     run.done(Request::Pick { from: view.current, items, onto, together }, "Picked.")
 }
 

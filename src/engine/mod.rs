@@ -5,6 +5,7 @@
 
 mod acts;
 pub mod api;
+mod aside;
 mod asking;
 mod assemble;
 mod candidates;
@@ -29,6 +30,7 @@ mod history;
 mod imported;
 mod labels;
 mod library;
+mod limits;
 mod live;
 mod lookup;
 mod memory;
@@ -56,6 +58,7 @@ mod subjects;
 mod suggested;
 mod summaries;
 mod summarise;
+mod tags;
 mod tasks;
 pub mod turn;
 mod undo;

@@ -222,6 +222,9 @@ fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>
         Atom::Section { .. } => return Err(none()),
     };
     let (first, last) = at(first).zip(at(last)).ok_or_else(none)?;
+    if !session.tree.contains(first, last) {
+        return Err(Failure::user("That range ends before it begins."));
+    }
     if !session.head(branch).is_some_and(|head| session.tree.contains(last, head)) {
         return Err(Failure::user(format!("That message is not on {}.", branch.name)));
     }

@@ -28,6 +28,15 @@ pub enum MemoryAct {
     Delete,
 }
 
+/// What becomes of a message's name and star.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TagAct {
+    /// This name, in place of any other; an empty one takes it off.
+    Label(String),
+    /// A star or none; the other than now when nothing is said.
+    Favourite(Option<bool>),
+}
+
 /// What becomes of a branch's tasks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TaskAct {

@@ -1,14 +1,15 @@
 //! What is asked of the engine: requests, drafts, and how items are named.
 //! Not for: what comes back (`view`, `event`).
 
-use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Condense, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
 use crate::domain::branch::Overrides;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::SearchWish;
+use crate::domain::race::Limits;
 use crate::domain::record::Reading;
 use std::sync::Arc;
 
@@ -50,6 +51,13 @@ pub enum Item {
     TurnOf(NodeId),
     /// Just this message.
     Message(NodeId),
+    /// All turns from one to another, both included, named as [`Item::Named`] does.
+    Span {
+        /// The first.
+        first: String,
+        /// The last.
+        last: String,
+    },
     /// A free note of the person's own, to be pinned.
     Note(String),
     /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
@@ -342,12 +350,48 @@ pub enum Request {
         /// Without this item of the call.
         without: Option<Item>,
     },
-    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself.
+    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself. What
+    /// is asked first on each stands under the limits.
     Race {
         /// Whose head.
         branch: BranchId,
         /// The settings of each.
         arms: Vec<Overrides>,
+        /// What each may take at the most; where nothing is said, what the settings say.
+        limits: Limits,
+    },
+    /// Keeps one branch of a race: it takes the name of the branch that was raced, where that one stands as it stood; that
+    /// one and the others of the race are put away. One step (undoable).
+    KeepOne {
+        /// Which.
+        branch: BranchId,
+    },
+    /// Names or stars a message (undoable); for a turn, its question.
+    Tag {
+        /// A branch of the session.
+        branch: BranchId,
+        /// Which message.
+        item: Item,
+        /// What.
+        act: TagAct,
+    },
+    /// Asks beside a branch, in its present context: nothing becomes a message, no mark changes, no tool runs. Answered when
+    /// the call is written down; the answer comes in events. The call itself is kept and counted.
+    Aside {
+        /// In whose context.
+        branch: BranchId,
+        /// The question.
+        text: Arc<str>,
+    },
+    /// Stops a side question, or forgets its answer.
+    DropAside {
+        /// Its call.
+        run: RunId,
+    },
+    /// Makes a branch of a side question that is answered, at the place where it was asked (undoable).
+    KeepAside {
+        /// Its call.
+        run: RunId,
     },
     /// Puts several branches away in one step (undoable).
     PutAway {

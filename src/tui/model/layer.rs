@@ -3,6 +3,7 @@
 //! calls (`calls`).
 
 use super::arena::Arena;
+use super::aside::AsidePane;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
@@ -14,7 +15,7 @@ use super::tree::Grove;
 use super::whatif::Strip;
 use super::{Action, When};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::fmt;
 use std::sync::Arc;
@@ -124,6 +125,8 @@ pub enum Purpose {
     Remember,
     /// Other words for a memory.
     EditMemory(MemoryId),
+    /// A message's name.
+    Label(NodeId),
 }
 
 /// A line to type.
@@ -202,6 +205,8 @@ pub enum Layer {
     WhatIf(Box<Strip>),
     /// Answers side by side.
     Arena(Box<Arena>),
+    /// A side question.
+    Aside(Box<AsidePane>),
     /// Calls that were made.
     Calls(Box<Calls>),
     /// What differs between two calls.
@@ -234,7 +239,7 @@ impl Layer {
             Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
             Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
-            Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
+            Self::WhatIf(_) | Self::Arena(_) | Self::Aside(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
@@ -260,7 +265,7 @@ impl Layer {
             | Self::Find(_)
             | Self::Tree(_)
             | Self::Help { .. } => true,
-            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
+            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) | Self::Aside(_) => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
-use crate::domain::ids::{MemoryId, RunId, SessionId};
+use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 
 /// What the list is of.
@@ -18,6 +18,8 @@ pub enum Kind {
     ReplayItems,
     /// Memories.
     Memories,
+    /// Messages with a name or a star.
+    Labels,
     /// Actions.
     Palette,
 }
@@ -38,6 +40,8 @@ pub enum Choice {
     Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
+    /// Go to a message.
+    Message(NodeId),
     /// Do it.
     Action(Action),
     /// Only says something.

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{acts, aside, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -14,6 +14,7 @@ use tui_textarea::{CursorMove, Input, Key as AreaKey};
 const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    model.sync_tree();
     let typing = takes_text(model);
     let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
     if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
@@ -40,6 +41,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Capsules(_)
             | Layer::WhatIf(_)
             | Layer::Arena(_)
+            | Layer::Aside(_)
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
@@ -127,6 +129,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Capsules(_)
             | Layer::WhatIf(_)
             | Layer::Arena(_)
+            | Layer::Aside(_)
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
@@ -182,6 +185,7 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         }
         Action::Leave => leave(model, out),
         Action::Interrupt => interrupt(model, out),
+        Action::Clear if aside::leave(model, out) => {}
         Action::Clear => clear(model),
         Action::Quit => model.quit = true,
         Action::QuitIfEmpty => model.quit |= model.composer.is_empty(),
@@ -230,10 +234,14 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Back => find::back(model, out),
         Action::Tree => tree::open(model),
         Action::Fold | Action::Unfold => tree::action(model, run),
+        Action::Label | Action::Favourite | Action::Labels => super::tags::action(model, run, out),
+        Action::KeepAside => aside::keep(model, out),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
-        Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
+            compare::action(model, run, out)
+        }
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -311,6 +319,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
+    }
+    if aside::leave(model, out) {
+        return;
     }
     if model.layers.pop().is_some() {
         return;
@@ -401,6 +412,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::WhatIf(strip)) => strip.step(rows),
         Some(Layer::Arena(arena)) => arena.step(rows),
+        Some(Layer::Aside(pane)) => pane.step(rows),
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),

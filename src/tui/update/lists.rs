@@ -47,6 +47,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
+        Some(Layer::Aside(pane)) => pane.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
         Some(Layer::Diff(view)) => view.step(by),
         Some(Layer::History(tale)) => tale.step(by),
@@ -182,6 +183,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     match choice {
         Choice::Nothing => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
+        Choice::Message(node) => super::find::go(model, node, out),
         Choice::Action(action) => {
             model.layers.pop();
             super::keys::action(model, action, None, out);

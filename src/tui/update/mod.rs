@@ -3,6 +3,7 @@
 
 mod acts;
 mod answers;
+mod aside;
 mod ask;
 mod branches;
 mod calls;
@@ -15,6 +16,7 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod tags;
 mod tree;
 mod trials;
 mod whatif;
@@ -33,6 +35,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.now = model.now.max(now);
             model.status.pass(model.now);
             ask::tell_that_it_waits(model);
+            tree::sift(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),

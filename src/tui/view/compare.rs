@@ -73,6 +73,7 @@ fn hints(look: &Look<'_>, view: &CompareView, compared: &Comparison, width: usiz
         (Action::NextPane, When::Panel, "other side".to_owned()),
         (Action::PickOver, When::Compare, pick),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
+        (Action::TakeRange, When::Compare, "take up to here".to_owned()),
         (Action::BringBack, When::Compare, "bring the result over".to_owned()),
         (Action::Open, When::Panel, "their plans".to_owned()),
         (Action::Undo, When::Panel, "undo".to_owned()),

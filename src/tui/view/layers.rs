@@ -4,7 +4,7 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+    Look, arena, aside, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
@@ -53,6 +53,7 @@ pub(super) fn draw(
                 let (lacking, sizes) = arena::draw(&look, it, cache, area, buf);
                 (wanted, seen) = (lacking, Some(sizes));
             }
+            Layer::Aside(it) => seen = Some(aside::draw(&look, it, cache, area, buf)),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
@@ -72,6 +73,7 @@ pub(super) fn draw(
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
+        (Layer::Aside(pane), Some(seen)) => pane.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
         (Layer::Find(finder), Some((page, _))) => finder.page = page,
         (Layer::Tree(grove), Some((page, _))) => grove.page = page,

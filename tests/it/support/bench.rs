@@ -306,6 +306,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         prompts: Arc::new(prompts),
         tools: bench.tools.clone(),
         rounds: bench.rounds,
+        race: pleach::domain::race::Limits::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
         save_trust: Arc::new(|_| Ok(())),
