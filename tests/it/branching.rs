@@ -395,7 +395,8 @@ fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::ids
 #[test]
 fn a_side_question_leaves_no_trace_but_its_cost() {
     let model = Model::new([text("one"), text("an answer beside it")]);
-    let bench = Bench { tools: Some(Arc::new(Echo)), ..Bench::new(&model) };
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question about cranes");

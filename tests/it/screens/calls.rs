@@ -173,7 +173,7 @@ fn side(branch: pleach::domain::ids::BranchId, name: &str, words: &[&str]) -> Si
     }
 }
 
-fn compared(words: &str) -> Box<Comparison> {
+pub(super) fn compared(words: &str) -> Box<Comparison> {
     let title = "Why does login fail after the refresh?".to_owned();
     Box::new(Comparison {
         ancestor: Some(Ancestor { node: node_id(4), turn: 2, title, at: NOON }),
