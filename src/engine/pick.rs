@@ -32,7 +32,10 @@ impl Core {
         let mut swaps: Vec<Swap> = Vec::new();
         let mut parts: Vec<Vec<Slot>> = Vec::new();
         for item in items {
-            let (atom, _) = self.target(&source, item)?;
+            let (atom, _) = match pinned(&source, item) {
+                Some(atom) => (atom, None),
+                None => self.target(&source, item)?,
+            };
             if let Some(mark) = source.marks.iter().find(|mark| mark.target == atom && mark.note.is_some()) {
                 swaps.push(over(&target, copied(mark, &source)));
                 continue;
@@ -198,6 +201,14 @@ fn blank(target: Atom) -> Mark {
         renewals: 0,
         origin: None,
     }
+}
+
+/// The pinned text that is named by its id, as lists show it, or the beginning of it.
+fn pinned(branch: &Branch, item: &Item) -> Option<Atom> {
+    let Item::Named { text, .. } = item else { return None };
+    let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
+    let mut found = branch.marks.iter().filter(|mark| mark.note.is_some()).filter(begins);
+    found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)
 }
 
 /// A pinned text of another branch.

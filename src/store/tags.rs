@@ -8,7 +8,8 @@ use super::types::StoreError;
 use crate::domain::hash::Hash;
 use crate::domain::ids::SessionId;
 use crate::domain::tag::Tag;
-use rusqlite::OptionalExtension as _;
+use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashSet;
 
 impl Store {
     /// A session's names and stars, in the order of the messages' keys.
@@ -21,6 +22,22 @@ impl Store {
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
+}
+
+/// The rows of all messages with this (in lower case) in their names.
+pub(super) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
+    let mut query = conn.prepare_cached(
+        "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node",
+    )?;
+    let mut rows = query.query([])?;
+    let mut found = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let tag: Json<Tag> = row.get(1)?;
+        if !tag.0.label.is_empty() && tag.0.label.to_lowercase().contains(named) {
+            found.insert(row.get(0)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Puts, changes or takes off what stands on a message, when that still is `expect`.

@@ -119,6 +119,9 @@ fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
         act: Act::Set { kind: MarkKind::Sticky, toggle: false },
     });
     let pin = branch(&client.open(), side).marks.iter().find(|mark| mark.note.is_some()).unwrap().target;
+    let compared = compare(&mut client, main, side);
+    let pins: Vec<_> = compared.sides[1].turns.iter().filter(|turn| turn.pin.is_some()).collect();
+    assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is told, and is no turn");
     let items = vec![Item::TurnOf(shared), Item::Atom(pin)];
     client.must(Request::Pick { from: side, items, onto: main, together: false });
     let marks = branch(&client.open(), main).marks;

@@ -146,6 +146,9 @@ fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
         if changed {
             model.bodies.forget(head.id);
         }
+        if session.tree.get(head.id).is_some_and(|old| *old != head) {
+            model.conversation.forget();
+        }
         session.tree.insert(head);
     }
     model.refresh();

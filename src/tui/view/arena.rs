@@ -92,29 +92,38 @@ fn head(look: &Look<'_>, column: &Column, (selected, more): (bool, &str), area: 
     paint::line(look.theme, &line, area, buf);
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     paint::line(look.theme, &Line::of(Ink::Dim, &account(look, column)), below, buf);
-    Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below }
+    let mut rest = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
+    if let Some((ink, words)) = limits(look, column) {
+        paint::line(look.theme, &Line::of(ink, &format!("  {words}")), rest, buf);
+        rest = Rect { y: rest.y + 1, height: rest.height.saturating_sub(1), ..rest };
+    }
+    rest
+}
+
+/// The limits of a branch of a race, and whether one of them ended it.
+fn limits(look: &Look<'_>, column: &Column) -> Option<(Ink, String)> {
+    let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
+    match record.stopped {
+        Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
+        None => {
+            Some(record.limits.words()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
+        }
+    }
 }
 
 /// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
 fn account(look: &Look<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let record = column.branch.and_then(|id| look.model.session.as_ref()?.races.get(&id));
     let run = column.answer(look.model).and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
-        let stopped = record.and_then(|record| record.stopped).map_or_else(String::new, |limit| {
-            let limits = record.map(|record| record.limits).unwrap_or_default();
-            format!("{dot}{}", limit.sentence(limits).trim_end_matches('.').to_lowercase())
-        });
-        return format!("  {}{dot}{}{cost}{stopped}", card.model, card.usage.words(card.est_total, &dot));
+        return format!("  {}{dot}{}{cost}", card.model, card.usage.words(card.est_total, &dot));
     }
-    let within = record.map(|record| record.limits.words()).filter(|words| !words.is_empty());
-    let within = within.map_or_else(String::new, |words| format!("{dot}at most {words}"));
     let live = column.branch.and_then(|branch| look.model.live.get(&branch));
     live.map_or_else(String::new, |live| {
         let seconds = live.seconds(look.model.now);
         format!(
-            "  {} coming{dot}{} tok est{dot}{seconds} s{within}",
+            "  {} coming{dot}{} tok est{dot}{seconds} s",
             look.theme.glyphs.running,
             text::number(live.tokens.into())
         )

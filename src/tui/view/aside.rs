@@ -44,12 +44,14 @@ pub(super) fn draw(
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
         paint::caption(look.theme, capsules::hint_line(look, When::Trials, words, usize::from(width)), edge, buf);
     }
-    let room = inside.width.saturating_sub(1).max(1);
+    let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
+    let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);
     let mut rows = vec![Line::of(Ink::You, "you")];
     rows.extend(Flow::plain(pane.question.trim(), wide, Ink::Text));
     rows.push(Line::new());
     rows.extend(Flow::plain(&account(look, pane), wide, Ink::Dim));
+    rows.push(Line::new());
     let over = pane.card.is_some();
     let words = if over {
         state::strip(&pane.text, true)
@@ -63,7 +65,7 @@ pub(super) fn draw(
     }
     let page = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    paint::lines(look.theme, rows.iter().skip(from), within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
     (rows.len(), page)

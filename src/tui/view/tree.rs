@@ -10,6 +10,7 @@
 //! Not for: what is a row (`model::tree`).
 
 use super::{Look, paint};
+use crate::domain::hash::Hash;
 use crate::domain::tag::Tag;
 use crate::domain::tree::Slot;
 use crate::tui::model::session::Session;
@@ -32,7 +33,7 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hints(look, grove), room), edge, buf);
+        paint::caption(look.theme, hints(look, grove, usize::from(area.width)), edge, buf);
     }
     if inside.height < 3 {
         return 1;
@@ -63,18 +64,32 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     page
 }
 
-fn hints(look: &Look<'_>, grove: &Grove) -> String {
+fn hints(look: &Look<'_>, grove: &Grove, width: usize) -> Line {
     if grove.filtering {
-        return "words, label:NAME, fav   Enter keeps the filter   Esc takes it off".to_owned();
+        let words = "words, label:NAME, fav   Enter keeps the filter   Esc takes it off";
+        return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
     }
-    let key = |action| look.key_in(action, When::Tree);
-    let (fold, unfold) = (key(Action::Fold), key(Action::Unfold));
-    let (fork, name) = (look.key_in(Action::Fork, When::Panel), key(Action::Rename));
-    let (label, star) = (key(Action::Label), key(Action::Favourite));
-    let filter = look.key_in(Action::Filter, When::Panel);
-    format!(
-        "Enter goes there  {fold} {unfold} fold  {filter} filter  {label} name  {star} star  {fork} fork  {name} rename branch  Esc leaves"
-    )
+    let key = |action, when| look.key_in(action, when);
+    let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
+    let words = [
+        ("Enter".to_owned(), "goes there"),
+        (fold, "fold"),
+        (key(Action::Filter, When::Panel), "filter"),
+        (key(Action::Label, When::Tree), "name"),
+        (key(Action::Favourite, When::Tree), "star"),
+        ("Esc".to_owned(), "leaves"),
+        (key(Action::Fork, When::Panel), "fork"),
+        (key(Action::Rename, When::Tree), "rename branch"),
+    ];
+    let mut line = Line::new();
+    for (key, word) in words {
+        if line.width() + text::width(&key) + word.len() + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
 }
 
 fn filter(session: &Session, grove: &Grove) -> Line {
@@ -127,8 +142,11 @@ fn one(
     if pinned {
         label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
     }
-    for tag in tags(session, row, hit) {
-        paint::tag(look.theme, &mut label, tag);
+    let tags = tags(session, row, hit);
+    let star = Tag { favourite: tags.iter().any(|tag| tag.favourite), ..Tag::new(Hash::default()) };
+    paint::tag(look.theme, &mut label, &star);
+    for tag in tags {
+        paint::tag(look.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
     let shown = hit.map_or_else(|| title(&session.tree, row), |slot| session.tree.head(slot).preview.as_str());

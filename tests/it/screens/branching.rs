@@ -161,7 +161,9 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     stage.type_text("/aside What does *rotate* mean here?").press("enter");
-    assert!(matches!(stage.last(), Request::Aside { branch: MAIN, text } if &**text == "What does *rotate* mean here?"));
+    assert!(
+        matches!(stage.last(), Request::Aside { branch: MAIN, text } if &**text == "What does *rotate* mean here?")
+    );
     let run = RunId(Uuid::from_u128(7_000));
     stage.event(aside("To *rotate* a tok", None));
     stage.reply(|r| matches!(r, Request::Aside { .. }), Answer::Asked { run });
@@ -231,7 +233,10 @@ fn versions_are_walked_through_with_one_key() {
     assert!(matches!(stage.last(), Request::Sibling { node, step: -1, .. } if *node == node_id(30)));
     stands(&mut stage, 22);
     stage.press("G h");
-    assert!(matches!(stage.last(), Request::Sibling { node, .. } if *node == node_id(22)), "at the answer, its versions");
+    assert!(
+        matches!(stage.last(), Request::Sibling { node, .. } if *node == node_id(22)),
+        "at the answer, its versions"
+    );
 }
 
 #[test]
@@ -249,7 +254,7 @@ fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
     let now = (stage.model.conversation.place, stage.model.conversation.cursor, stage.model.focus);
     assert_eq!((now, stage.sent.len()), (stood, requests), "looking at the tree changes nothing");
 
-    stage.press("f8 end enter");
+    stage.press("f8 /").type_text("patch").press("enter enter");
     assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
     stage.screen(80, 12);
     stage.press("alt-left");

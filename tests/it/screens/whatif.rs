@@ -2,7 +2,6 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::race::Limits;
 use pleach::domain::branch::{Branch, Overrides};
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::hash::Hash;
@@ -11,6 +10,7 @@ use pleach::domain::message::{Node, Role};
 use pleach::domain::meter::PromptCost;
 use pleach::domain::mode::Mode;
 use pleach::domain::plan::RowKind;
+use pleach::domain::race::Limits;
 use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
 use pleach::domain::whatif::{Figures, Moved, Way, WhatIf};
