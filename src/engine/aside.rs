@@ -148,7 +148,11 @@ impl Core {
                 self.say(Event::Aside(view));
             }
             Report::Ended { run, outcome } => self.aside_ended(run, &outcome),
-            Report::ToolBegan { .. } | Report::ToolEnded { .. } => {}
+            // It runs no tools.
+            Report::ToolWants { .. }
+            | Report::ToolBegan { .. }
+            | Report::ToolSaid { .. }
+            | Report::ToolEnded { .. } => {}
         }
     }
 

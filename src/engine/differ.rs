@@ -178,7 +178,7 @@ impl Core {
             | Change::Overrides { branch, .. }
             | Change::Capsules { branch, .. }
             | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
-            Change::Title { .. } | Change::Tag { .. } => false,
+            Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
         };
         let ops = self.store.ops(session.card.id)?;

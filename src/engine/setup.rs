@@ -84,6 +84,8 @@ pub struct Setup {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Rules about calls to tools that the settings give.
+    pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
     /// How much a branch of a race may take, where the race itself does not say.

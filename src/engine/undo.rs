@@ -51,7 +51,12 @@ impl Core {
             writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        self.store.write(writes)?;
+        self.put_files_back(op.session, changes)?;
+        if let Err(error) = self.store.write(writes) {
+            let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
+            self.put_files_back(op.session, &again)?;
+            return Err(error.into());
+        }
         for (branch, _, anchor) in anchors {
             self.with_branch(branch, |branch| branch.anchor = anchor);
         }
@@ -102,7 +107,7 @@ impl Core {
             Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
-            Change::State { .. } => true,
+            Change::State { .. } | Change::File { .. } => true,
             Change::Tag { session, node, before, .. } => self.tag_stands(*session, *node, before.as_ref()),
             Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
         };
@@ -148,6 +153,7 @@ impl Core {
                 vec![Write::PutTag { session: *session, node: *node, expect: before.clone(), tag: after.clone() }]
             }
             Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
+            Change::File { .. } => Vec::new(),
             Change::State { branch, before, after } => {
                 let Ok(session) = self.session_of(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
@@ -191,7 +197,7 @@ impl Core {
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
             Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
-            Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } => {}
+            Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
@@ -312,6 +318,7 @@ fn inverse(change: &Change) -> Change {
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
         Change::Memory { before, after } => Change::Memory { before: after, after: before },
         Change::Tag { session, node, before, after } => Change::Tag { session, node, before: after, after: before },
+        Change::File { path, before, after } => Change::File { path, before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }
 }

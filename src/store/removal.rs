@@ -350,6 +350,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "metrics",
         "plan_run",
         "tool_trace",
+        "file_text",
         "operation",
         "tag",
         "branch_run",

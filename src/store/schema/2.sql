@@ -143,3 +143,11 @@ CREATE TABLE branch_run (
   body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX branch_run_by_session ON branch_run (session, n);
+
+-- Texts of workspace files before and after tools changed them, for undo; they go with their session.
+CREATE TABLE file_text (
+  session INTEGER NOT NULL REFERENCES session (n),
+  hash BLOB NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (session, hash)
+) STRICT, WITHOUT ROWID;

@@ -2,6 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 
@@ -20,6 +21,8 @@ pub enum Kind {
     Memories,
     /// Messages with a name or a star.
     Labels,
+    /// Rules about calls to tools.
+    Rules,
     /// Actions.
     Palette,
 }
@@ -42,6 +45,8 @@ pub enum Choice {
     Memory(MemoryId),
     /// Go to a message.
     Message(NodeId),
+    /// A rule about calls to tools.
+    Rule(RuleScope, Rule),
     /// Do it.
     Action(Action),
     /// Only says something.

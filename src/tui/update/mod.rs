@@ -9,6 +9,7 @@ mod branches;
 mod calls;
 mod compare;
 mod composing;
+mod consent;
 mod drafts;
 mod engine;
 mod find;
