@@ -4,7 +4,8 @@
 //! The order of a turn: `TurnOpened`, then its run's card, `Stream` and what its rounds bring, then `Nodes` and `Branch`
 //! with what is kept, then the run's last card, then `TurnClosed`. Nothing of that turn comes after `TurnClosed`.
 
-use super::request::{Draft, Request, Ticket};
+use super::draft::{Draft, Ticket};
+use super::request::Request;
 use super::view::{Answer, AsideView, Planned, Settings};
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::condense::{By, CapsuleDraft};

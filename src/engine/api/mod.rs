@@ -5,11 +5,13 @@
 //! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
 
 mod acts;
+mod draft;
 mod event;
 mod request;
 mod view;
 
 pub use acts::{Condense, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+pub use draft::{Act, Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
-pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
+pub use request::Request;
 pub use view::{Answer, AsideView, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};
