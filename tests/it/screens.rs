@@ -3,6 +3,7 @@
 mod branching;
 mod calls;
 mod composing;
+mod consent;
 mod drafts;
 mod find;
 mod fixture;
