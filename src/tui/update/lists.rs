@@ -47,7 +47,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
-        Some(Layer::Aside(pane)) => pane.step(by),
+        Some(Layer::Aside(beside)) => beside.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
         Some(Layer::Diff(view)) => view.step(by),
         Some(Layer::History(tale)) => tale.step(by),

@@ -63,12 +63,12 @@ pub(super) fn draw(
     if let Some(failure) = &pane.failure {
         rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
     }
-    let page = usize::from(inside.height);
-    let from = pane.scroll.min(rows.len().saturating_sub(page));
+    let height = usize::from(inside.height);
+    let from = pane.scroll.min(rows.len().saturating_sub(height));
     paint::lines(look.theme, rows.iter().skip(from), within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
-    (rows.len(), page)
+    paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
+    (rows.len(), height)
 }
 
 /// What it took, or how far it is.
