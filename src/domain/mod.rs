@@ -37,6 +37,7 @@ pub mod provider;
 pub mod race;
 pub mod reason;
 pub mod record;
+pub mod request;
 pub mod run;
 pub mod safe;
 pub mod state;

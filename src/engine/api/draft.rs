@@ -2,7 +2,7 @@
 //! Not for: requests themselves (`request`).
 
 use crate::domain::ids::NodeId;
-use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mark::Atom;
 use crate::domain::mode::SearchWish;
 use std::sync::Arc;
 
@@ -65,19 +65,3 @@ pub enum Item {
 
 /// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
 pub type Named = Option<String>;
-
-/// What to do to an item.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Act {
-    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
-    Set {
-        /// The mark. A lease of 0 turns means the policy's default length.
-        kind: MarkKind,
-        /// On and off with the same key.
-        toggle: bool,
-    },
-    /// Take any mark off.
-    Clear,
-    /// Make it the message that the next question replies to (off when it is already).
-    Reply,
-}

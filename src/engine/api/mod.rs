@@ -10,8 +10,11 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Condense, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
-pub use draft::{Act, Draft, DraftKind, Item, Named, Ticket};
+pub use acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
 pub use request::Request;
-pub use view::{Answer, AsideView, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};
+pub use view::{
+    Answer, AsideView, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told,
+    Weighed,
+};

@@ -1,8 +1,8 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Condense, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
-use super::draft::{Act, Draft, Item, Named};
+use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -161,6 +161,25 @@ pub enum Request {
         draft: Draft,
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
+    },
+    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
+    /// nothing; a newer one takes its place.
+    Foresee {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// What.
+        items: Vec<Item>,
+        /// How.
+        act: Act,
+    },
+    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
+    Exact {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: Exact,
     },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.

@@ -17,6 +17,8 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod overlay;
+mod raw;
 mod tags;
 mod tree;
 mod trials;
@@ -53,6 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
+    overlay::look_ahead(model, &mut out);
     out
 }
 
