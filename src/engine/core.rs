@@ -2,6 +2,7 @@
 //! Not for: the work itself; each family of requests has its file.
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
+use super::aside::Asides;
 use super::asking::{Drawn, Use};
 use super::compaction::Looked;
 use super::condense::Drafts;
@@ -36,6 +37,8 @@ pub(super) enum Inbox {
     Planned(Box<Told>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
+    /// The call of a side question reports.
+    Aside(Box<Report>),
     /// A summary is drafted, or could not be.
     Condensed(Box<Made>),
     /// It was worked out whether a summary is due.
@@ -81,6 +84,8 @@ pub(super) struct Core {
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
+    /// Side questions that are asked or answered.
+    pub(super) asides: Asides,
     /// Other ways of making the next call that are being solved.
     pub(super) trying: Option<Trying>,
     /// An act of which is worked out what it would do.
@@ -129,6 +134,7 @@ impl Core {
             planner,
             vectors,
             drafts: Drafts::default(),
+            asides: Asides::default(),
             trying: None,
             foreseeing: None,
             by_hand: HashMap::new(),
@@ -164,6 +170,7 @@ impl Core {
                     Told::Indexed(indexed) => self.indexed(&indexed),
                 },
                 Inbox::Report(branch, report) => self.report(branch, *report),
+                Inbox::Aside(report) => self.aside_report(*report),
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),

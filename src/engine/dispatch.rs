@@ -31,6 +31,7 @@ impl Core {
                 self.by_hand(ticket, branch, draft, body, true)
             }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Aside { branch, text } => self.aside(ticket, branch, text),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
                 self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
@@ -99,7 +100,11 @@ impl Core {
         match request {
             Request::Switch { branch } => self.switch(branch),
             Request::Replay { run, profile, model, without } => self.replay(&run, (profile, model), without.as_ref()),
-            Request::Race { branch, arms } => self.race(branch, &arms),
+            Request::Race { branch, arms, limits } => self.race(branch, &arms, limits),
+            Request::KeepOne { branch } => self.keep_one(branch),
+            Request::Tag { branch, item, act } => self.tag(branch, &item, &act),
+            Request::DropAside { run } => self.drop_aside(run),
+            Request::KeepAside { run } => self.keep_aside(run),
             Request::PutAway { branches } => self.put_away(&branches),
             Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             Request::RenameBranch { branch, name } => self.rename(branch, &name),

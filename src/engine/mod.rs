@@ -5,6 +5,7 @@
 
 mod acts;
 pub mod api;
+mod aside;
 mod asking;
 mod assemble;
 mod candidates;
@@ -34,6 +35,7 @@ mod imported;
 mod labels;
 mod ledger;
 mod library;
+mod limits;
 mod live;
 mod lookup;
 mod memory;
@@ -63,6 +65,7 @@ mod subjects;
 mod suggested;
 mod summaries;
 mod summarise;
+mod tags;
 mod tasks;
 mod things;
 pub mod turn;

@@ -98,7 +98,7 @@ impl Core {
         }
         let name = fresh_name(self.session_of(run.branch)?, "replay", 1);
         let what = format!("made a call again on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![Sprout { name, overrides: Some(overrides) }], what)?;
+        let made = self.sprout(run.branch, Some(after), vec![Sprout::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -255,7 +255,7 @@ fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
         Item::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
         Item::TurnOf(node) | Item::Message(node) => node.to_string(),
         Item::Named { text, .. } => text.trim().to_owned(),
-        Item::Note(_) => return Err(gone()),
+        Item::Note(_) | Item::Span { .. } => return Err(gone()),
     };
     let starts = |id: String| !text.is_empty() && id.starts_with(&text);
     let fits = |row: &&Row| {

@@ -99,6 +99,8 @@ pub struct Glyphs {
     pub ellipsis: &'static str,
     /// Something unread.
     pub unread: &'static str,
+    /// A favourite.
+    pub star: &'static str,
     /// Around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
@@ -135,6 +137,7 @@ const FANCY: Glyphs = Glyphs {
     within: "±",
     ellipsis: "…",
     unread: "•",
+    star: "★",
     sibling: ("‹", "›"),
     thumb: "┃",
     frame: border::PLAIN,
@@ -168,6 +171,7 @@ const PLAIN: Glyphs = Glyphs {
     within: "+-",
     ellipsis: "...",
     unread: "*",
+    star: "*",
     sibling: ("<", ">"),
     thumb: "#",
     frame: border::Set {

@@ -1,5 +1,6 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
+mod branching;
 mod calls;
 mod composing;
 mod consent;

@@ -1,59 +1,13 @@
-//! Small parts of requests: drafts, how to name items and calls, what to do to items, memories, tasks and summaries.
-//! Not for: requests themselves (`request`).
+//! Small parts of requests: how to name calls, what to do to items, memories, tasks and summaries.
+//! Not for: requests themselves (`request`), drafts and how to name items (`draft`).
 
+use super::draft::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::{Atom, MarkKind};
-use crate::domain::mode::SearchWish;
+use crate::domain::ids::BranchId;
+use crate::domain::mark::MarkKind;
 use std::sync::Arc;
-
-/// What the next call is to answer.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message at the branch's head.
-    #[default]
-    Message,
-    /// Another answer to this user message (a node on the branch's path).
-    Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
-    Continue(NodeId),
-    /// A new version of this user message, as its sibling.
-    Edit(NodeId),
-}
-
-/// What is about to be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The words (empty for regenerate and continue).
-    pub text: Arc<str>,
-    /// What they are for.
-    pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
-    pub search: SearchWish,
-}
-
-/// How to name an item on which a person acts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// An atom, as a plan's row or a mark names it.
-    Atom(Atom),
-    /// The turn that holds this node.
-    TurnOf(NodeId),
-    /// Just this message.
-    Message(NodeId),
-    /// A free note of the person's own, to be pinned.
-    Note(String),
-    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
-    /// unless `message` is set.
-    Named {
-        /// What was typed.
-        text: String,
-        /// Just the message.
-        message: bool,
-    },
-}
 
 /// What to do to an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +45,15 @@ pub enum MemoryAct {
     Dismiss,
     /// It goes.
     Delete,
+}
+
+/// What becomes of a message's name and star.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TagAct {
+    /// This name, in place of any other; an empty one takes it off.
+    Label(String),
+    /// A star or none; the other than now when nothing is said.
+    Favourite(Option<bool>),
 }
 
 /// What becomes of a branch's tasks.

@@ -1,24 +1,19 @@
 //! What is asked of the engine.
-//! Not for: what comes back (`view`, `event`) or small parts of requests (`acts`).
+//! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, Condense, Draft, Exact, Item, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
+use crate::domain::race::Limits;
 use crate::domain::record::Reading;
 use crate::domain::versions::ThingKind;
 use std::sync::Arc;
-
-/// Ties an answer to its request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
-
-/// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
-pub type Named = Option<String>;
 
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
@@ -361,12 +356,48 @@ pub enum Request {
         /// Without this item of the call.
         without: Option<Item>,
     },
-    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself.
+    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself. What
+    /// is asked first on each stands under the limits.
     Race {
         /// Whose head.
         branch: BranchId,
         /// The settings of each.
         arms: Vec<Overrides>,
+        /// What each may take at the most; where nothing is said, what the settings say.
+        limits: Limits,
+    },
+    /// Keeps one branch of a race: it takes the name of the branch that was raced, where that one stands as it stood; that
+    /// one and the others of the race are put away. One step (undoable).
+    KeepOne {
+        /// Which.
+        branch: BranchId,
+    },
+    /// Names or stars a message (undoable); for a turn, its question.
+    Tag {
+        /// A branch of the session.
+        branch: BranchId,
+        /// Which message.
+        item: Item,
+        /// What.
+        act: TagAct,
+    },
+    /// Asks beside a branch, in its present context: nothing becomes a message, no mark changes, no tool runs. Answered when
+    /// the call is written down; the answer comes in events. The call itself is kept and counted.
+    Aside {
+        /// In whose context.
+        branch: BranchId,
+        /// The question.
+        text: Arc<str>,
+    },
+    /// Stops a side question, or forgets its answer.
+    DropAside {
+        /// Its call.
+        run: RunId,
+    },
+    /// Makes a branch of a side question that is answered, at the place where it was asked (undoable).
+    KeepAside {
+        /// Its call.
+        run: RunId,
     },
     /// Puts several branches away in one step (undoable).
     PutAway {

@@ -19,8 +19,10 @@ use crate::domain::meter::{Calibration, Learned, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
 use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::race::BranchRun;
 use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
 use crate::domain::versions::{Fault, Thing, ThingKind};
@@ -243,6 +245,27 @@ pub struct Finding {
     pub todo: String,
 }
 
+/// A side question: asked in a branch's present context, and no message of the tree.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AsideView {
+    /// Its call.
+    pub run: RunId,
+    /// The branch in whose context it was asked.
+    pub branch: BranchId,
+    /// The question.
+    pub question: Arc<str>,
+    /// The answer so far, state block included.
+    pub text: String,
+    /// Tokens of the answer so far, estimated.
+    pub tokens: u32,
+    /// Millionths of a dollar so far, where prices are known; what the server reported once it is over.
+    pub cost_micro: Option<u64>,
+    /// Its card, once it is over.
+    pub card: Option<Box<RunCard>>,
+    /// Why it failed, where it did.
+    pub failure: Option<Failure>,
+}
+
 /// A solved plan, or why there is none.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Planned {
@@ -280,6 +303,10 @@ pub struct SessionView {
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,
+    /// Names and stars on messages.
+    pub tags: Vec<Tag>,
+    /// What is kept of the branches of races.
+    pub races: Vec<BranchRun>,
     /// The newest tool traces, oldest first (at most 500).
     pub traces: Vec<ToolTrace>,
     /// Whether the workspace folder is trusted, and which it is.

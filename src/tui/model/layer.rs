@@ -3,6 +3,7 @@
 //! (`calls`) or things with their versions (`workshop`).
 
 use super::arena::Arena;
+use super::aside::AsidePane;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
@@ -19,7 +20,7 @@ use super::workshop::Workshop;
 use super::{Action, When};
 use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::fmt;
 use std::sync::Arc;
@@ -135,6 +136,8 @@ pub enum Purpose {
     EditMemory(MemoryId),
     /// The name of a copy of this policy.
     CopyPolicy(String),
+    /// A message's name.
+    Label(NodeId),
     /// Why a call to a tool that waits there is refused.
     Refuse(BranchId, usize),
 }
@@ -266,6 +269,8 @@ pub enum Layer {
     WhatIf(Box<Strip>),
     /// Answers side by side.
     Arena(Box<Arena>),
+    /// A side question.
+    Aside(Box<AsidePane>),
     /// Calls that were made.
     Calls(Box<Calls>),
     /// What calls came to.
@@ -306,7 +311,7 @@ impl Layer {
             Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
             Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
-            Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
+            Self::WhatIf(_) | Self::Arena(_) | Self::Aside(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
             Self::Ledger(_) => vec![When::Stats, When::Panel, When::Always],
@@ -345,7 +350,7 @@ impl Layer {
             | Self::Find(_)
             | Self::Tree(_)
             | Self::Help { .. } => true,
-            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
+            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) | Self::Aside(_) => false,
         }
     }
 }

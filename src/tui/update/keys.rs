@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, ask, branches, calls, compare, composing, consent, drafts, find, ledger, lists, memories, open, overlay, raw,
-    send, tree, workshop,
+    acts, aside, ask, branches, calls, compare, composing, consent, drafts, find, ledger, lists, memories, open,
+    overlay, raw, send, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -17,6 +17,7 @@ use tui_textarea::{CursorMove, Input, Key as AreaKey};
 const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    model.sync_tree();
     let typing = takes_text(model);
     let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
     if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
@@ -165,6 +166,7 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         }
         Action::Leave => leave(model, out),
         Action::Interrupt => interrupt(model, out),
+        Action::Clear if aside::leave(model, out) => {}
         Action::Clear => clear(model),
         Action::Quit => model.quit = true,
         Action::QuitIfEmpty => model.quit |= model.composer.is_empty(),
@@ -214,10 +216,14 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Back => find::back(model, out),
         Action::Tree => tree::open(model),
         Action::Fold | Action::Unfold => tree::action(model, run),
+        Action::Label | Action::Favourite | Action::Labels => super::tags::action(model, run, out),
+        Action::KeepAside => aside::keep(model, out),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
-        Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
+            compare::action(model, run, out);
+        }
         Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => overlay::action(model, run),
         Action::RawRequest
         | Action::EditRequest
@@ -326,6 +332,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
+    if aside::leave(model, out) {
+        return;
+    }
     if workshop::keeps_text(model) || model.layers.pop().is_some() {
         return;
     }
@@ -422,6 +431,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::WhatIf(strip)) => strip.step(rows),
         Some(Layer::Arena(arena)) => arena.step(rows),
+        Some(Layer::Aside(pane)) => pane.step(rows),
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Ledger(sheet)) => sheet.step(rows),
         Some(Layer::Workshop(shop)) => shop.roll(rows),

@@ -53,6 +53,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
+        Some(Layer::Aside(beside)) => beside.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
         Some(Layer::Workshop(shop)) => match run {
             Action::ScrollUp | Action::ScrollDown => shop.roll(by),
@@ -200,6 +201,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     match choice {
         Choice::Nothing => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
+        Choice::Message(node) => super::find::go(model, node, out),
         Choice::Action(action) => {
             model.layers.pop();
             super::keys::action(model, action, None, out);

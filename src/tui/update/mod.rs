@@ -3,6 +3,7 @@
 
 mod acts;
 mod answers;
+mod aside;
 mod ask;
 mod branches;
 mod calls;
@@ -19,6 +20,7 @@ mod memories;
 mod open;
 mod overlay;
 mod raw;
+mod tags;
 mod tree;
 mod trials;
 mod whatif;
@@ -38,6 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.now = model.now.max(now);
             model.status.pass(model.now);
             ask::tell_that_it_waits(model);
+            tree::sift(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),

@@ -37,7 +37,10 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
             (Some(Layer::Tree(grove)), _) => {
-                if let Some(id) = grove.selected().and_then(|row| row.branches.first().copied()) {
+                if let Some(id) = model.session.as_ref().and_then(|session| {
+                    let row = grove.selected(session)?;
+                    session.forest.branches(row).first().copied()
+                }) {
                     branches::rename_prompt(model, id);
                 }
             }
@@ -143,10 +146,18 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Prompt(_)) => submit(model, out),
         Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
         Some(Layer::Raw(raw)) => raw.fold(),
-        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. }) => {}
+        Some(
+            Layer::Traces(_)
+            | Layer::Reader(_)
+            | Layer::Editor(_)
+            | Layer::Consent(_)
+            | Layer::Aside(_)
+            | Layer::Help { .. },
+        ) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
+                    find::leave_here(model);
                     branches::switch(model, id, out);
                 } else {
                     acts::fork(model, out);
@@ -387,7 +398,7 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Prompt(Prompt { text, purpose, .. })) = model.layers.pop() else { return };
     let text = text.trim().to_owned();
-    if text.is_empty() && purpose != Purpose::NewSession {
+    if text.is_empty() && !matches!(purpose, Purpose::NewSession | Purpose::Label(_)) {
         return;
     }
     match purpose {
@@ -400,6 +411,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             lists::filter_changed(model, out);
         }
         Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
+        Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
         Purpose::Refuse(branch, index) => {

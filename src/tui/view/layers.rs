@@ -4,8 +4,8 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint, picker,
-    raw, tools, tree, whatif, workshop,
+    Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
+    picker, raw, tools, tree, whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
@@ -58,6 +58,7 @@ pub(super) fn draw(
                 let (lacking, sizes) = arena::draw(&look, it, cache, area, buf);
                 (wanted, seen) = (lacking, Some(sizes));
             }
+            Layer::Aside(it) => seen = Some(aside::draw(&look, it, cache, area, buf)),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
             Layer::Workshop(it) => seen = Some(workshop::draw(&look, it, area, buf)),
@@ -83,6 +84,7 @@ pub(super) fn draw(
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
+        (Layer::Aside(pane), Some(seen)) => pane.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
         (Layer::Workshop(shop), Some(seen)) => shop.seen = seen,
         (Layer::Find(finder), Some((page, _))) => finder.page = page,

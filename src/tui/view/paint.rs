@@ -1,6 +1,7 @@
 //! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
 //! Not for: what is written.
 
+use crate::domain::tag::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
@@ -37,6 +38,16 @@ pub(super) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
     let area = Rect { x: area.right() - wide, width: wide, ..area };
     line(theme, text, area, buf);
+}
+
+/// A message's star and name.
+pub(super) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
+    if tag.favourite {
+        line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
+    }
+    if !tag.label.is_empty() {
+        line.push(Ink::Heading, &format!("[{}] ", tag.label));
+    }
 }
 
 /// Gives a row the look of the selected one, across its whole width.

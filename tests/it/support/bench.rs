@@ -315,6 +315,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         tools: bench.tools.clone(),
         tool_rules: Vec::new(),
         rounds: bench.rounds,
+        race: pleach::domain::race::Limits::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
         save_trust: Arc::new(|_| Ok(())),
