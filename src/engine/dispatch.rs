@@ -34,6 +34,9 @@ impl Core {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
             }
+            Request::DiffPlans { before, after } => self.look_at_diff(ticket, before, after),
+            Request::Compare { a, b } => self.look_at_both(ticket, a, b),
+            Request::Why { branch, item, most } => self.look_at_item(ticket, branch, &item, most),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -74,7 +77,6 @@ impl Core {
             Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
-            Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             other => self.on_branch(other),
@@ -105,10 +107,8 @@ impl Core {
             Request::Condense { branch, act } => self.condense(branch, act),
             Request::Task { branch, act } => self.task(branch, &act),
             Request::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
-            Request::Compare { a, b } => self.compare(a, b),
             Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             Request::BringBack { from, onto } => self.bring_back(from, onto),
-            Request::Why { branch, item, most } => self.why(branch, &item, most),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),

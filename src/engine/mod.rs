@@ -5,6 +5,7 @@
 
 mod acts;
 pub mod api;
+mod aside;
 mod asking;
 mod assemble;
 mod candidates;

@@ -9,7 +9,7 @@ use super::forking::{Sprout, fresh_name};
 use super::gather::Bag;
 use super::labels::{card_text, quote_text, state_text};
 use super::planner::{Solved, Stored};
-use super::queries::unreadable;
+use super::queries::{one_run, unreadable};
 use super::session::Session;
 use super::summaries::all_texts;
 use crate::context::policy::lanes;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 impl Core {
     /// Renders a stored call again, from the store alone.
     pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
-        let run = self.one_run(prefix)?;
+        let run = one_run(&self.store, prefix)?;
         let stored = self.stored(&run)?;
         let bag = self.restored(&stored, &Session::load(&self.store, run.session)?, &run)?;
         let wire = rendered(&stored, &bag)?.0;
@@ -50,7 +50,7 @@ impl Core {
         to: (Option<String>, Option<String>),
         without: Option<&Item>,
     ) -> Result<Answer, Failure> {
-        let run = self.one_run(prefix)?;
+        let run = one_run(&self.store, prefix)?;
         if !self.sessions.contains_key(&run.session) {
             self.sessions.insert(run.session, Session::load(&self.store, run.session)?);
         }

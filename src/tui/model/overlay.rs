@@ -85,6 +85,8 @@ pub struct Overlay {
     pub steps: HashMap<Hash, Vec<String>>,
     /// How items went in the newest calls, by atom, oldest first.
     pub lately: HashMap<Hash, ItemHistory>,
+    /// Items whose newest calls were asked about and answered for.
+    pub told: HashSet<Hash>,
     /// The turns of ranges that were opened, by atom.
     pub past: HashMap<Hash, Vec<Past>>,
     /// Rows of the detail pane that are scrolled past.
@@ -101,6 +103,7 @@ impl Overlay {
         self.texts.clear();
         self.steps.clear();
         self.lately.clear();
+        self.told.clear();
         self.list();
         let found = selected.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {

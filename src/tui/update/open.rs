@@ -108,10 +108,17 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(Layer::Overlay(overlay)) = model.layers.last() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
-    let asked = model.pending.values().any(|p| *p == Pending::RowText(atom));
-    if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
+    if matches!(atom, Atom::Range { .. }) {
+        return;
+    }
+    let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
+    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Lately(atom));
+    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::RowText(atom)) {
         send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
         send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
+    }
+    // Given up when the next row is asked about, and then asked again once this one is selected again.
+    if untold {
         let item = Item::Atom(atom);
         send(model, Request::Why { branch, item, most: Some(calls::FEW) }, Pending::Lately(atom), out);
     }
