@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
 mod active;
+mod aside;
 mod cli;
 mod cli_bad;
 mod cli_exchange;

@@ -126,3 +126,11 @@ CREATE TABLE embedding (
   PRIMARY KEY (model, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX embedding_by_key ON embedding (key);
+
+-- The part of a session's word index that still grows, as it stood lately; `before` is the digest of the last segment. A
+-- program that starts goes on from here.
+CREATE TABLE shelf_tail (
+  session INTEGER PRIMARY KEY REFERENCES session (n),
+  before BLOB,
+  body BLOB NOT NULL
+) STRICT;
