@@ -2,8 +2,8 @@
 //! between them. Runs beside the engine, on sessions as they stood when it was asked (`aside`).
 //! Not for: matching rows (`domain::matching`) or telling whose act it was (`context::blame`).
 
-use super::aside::{Desk, Wanted, stale};
 use super::api::{Answer, Which};
+use super::aside::{Desk, Wanted, stale};
 use super::queries::{one_run, unreadable};
 use super::reflect::lineage;
 use super::session::Still;

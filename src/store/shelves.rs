@@ -108,7 +108,10 @@ pub(super) fn put_tail(
             return Ok(());
         }
     }
-    apply.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])?;
+    apply.run(
+        "INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)",
+        &[&row, &before, &body],
+    )?;
     Ok(())
 }
 

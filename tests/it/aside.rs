@@ -1,9 +1,12 @@
 //! What takes a while holds nothing else up: stored calls are looked at beside the engine.
 
 use crate::support::bench::{Bench, Model};
+use crate::support::live::Live;
 use pleach::domain::failure::FailureKind;
 use pleach::domain::mark::Atom;
 use pleach::engine::api::{Answer, Event, Item, Request, Ticket, Which};
+use pleach::store::Store;
+use pleach::tui::model::layer::Layer;
 
 /// In which order these tickets were answered.
 fn order(seen: &[Event], tickets: [Ticket; 2]) -> Vec<Ticket> {
@@ -56,4 +59,41 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// The screen and the engine in one process; this test's thread is the screen's.
+#[test]
+fn the_screen_never_reads_from_the_store() {
+    let bench = Bench::new(&Model::new([]));
+    let store = bench.store();
+    let mut client = bench.start();
+    let branch = client.session();
+    for words in ["How do bees dance?", "And wasps?"] {
+        client.say(branch, words);
+    }
+    let before = Store::reads_of_this_thread();
+    store.sessions().unwrap();
+    assert_eq!(Store::reads_of_this_thread(), before + 1, "reads are counted");
+
+    let before = Store::reads_of_this_thread();
+    let mut live = Live::open(client, "test", (120, 35));
+    live.types("Which of them waggle");
+    live.until(|model| model.branch().is_some_and(|branch| model.plan.plan(branch.id).is_some()));
+    for keys in ["ctrl-o j k h", "esc ctrl-r", "b e e esc", "f8 j esc", "f9 enter", "esc ctrl-b j c", "esc f6", "f3"] {
+        keys.split(' ').for_each(|key| live.press(key));
+        live.frame();
+        live.until(|model| model.pending.is_empty());
+        live.frame();
+        live.press("esc");
+    }
+    while !live.model.layers.is_empty() {
+        live.press("esc");
+    }
+    live.press("enter");
+    live.until(|model| model.composer.is_empty());
+    live.until(|model| model.live.is_empty());
+    live.frame();
+    let last = live.model.layers.last();
+    assert!(!matches!(last, Some(Layer::Question(_))), "{last:?}");
+    assert_eq!(Store::reads_of_this_thread(), before, "the screen's own thread read from the store");
 }

@@ -23,6 +23,7 @@ mod pty;
 mod retrieval;
 mod scenarios;
 mod screens;
+mod stranger;
 mod support;
 mod tokenizer;
 mod whatif;

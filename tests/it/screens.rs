@@ -4,7 +4,7 @@ mod calls;
 mod composing;
 mod drafts;
 mod find;
-mod fixture;
+pub(crate) mod fixture;
 mod journeys;
 mod memories;
 mod pictures;

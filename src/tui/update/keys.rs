@@ -312,7 +312,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
-    if model.layers.pop().is_some() {
+    if open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -373,11 +373,12 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn clear(model: &mut Model) {
-    if model.layers.pop().is_some() {
+    if open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
+            model.composer.put_by();
             model.composer.clear();
         }
         model.plan.touch(model.now);

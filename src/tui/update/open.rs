@@ -220,6 +220,25 @@ pub(super) fn state(model: &mut Model) {
     model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
 }
 
+/// Leaving an editor whose text was changed asks what becomes of it. False where there is nothing to ask.
+pub(super) fn asks_to_save(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    if !editor.area.clone().undo() {
+        return false;
+    }
+    model.layers.push(Layer::Question(Question {
+        title: "Leave without saving?".to_owned(),
+        words: vec!["The text was changed.".to_owned()],
+        choices: vec![
+            ('n', "no, go on editing".to_owned(), Act::Close),
+            ('s', "save it".to_owned(), Act::Run(Action::Save)),
+            ('y', "yes, leave it as it was".to_owned(), Act::Forget),
+        ],
+        cursor: 0,
+    }));
+    true
+}
+
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
     let (what, text) = (editor.what, editor.area.lines().join("\n"));
@@ -353,6 +372,9 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Act::RejectDraft(branch) => drafts::reject(model, branch, out),
+        Act::Redraft => drafts::redraft(model, out),
+        Act::Forget => drop(model.layers.pop()),
         Act::Trust(trusted) => {
             if let Some(session) = &mut model.session {
                 session.workspace.1 = trusted;
