@@ -134,3 +134,11 @@ CREATE TABLE shelf_tail (
   before BLOB,
   body BLOB NOT NULL
 ) STRICT;
+
+-- Texts of workspace files before and after tools changed them, for undo; they go with their session.
+CREATE TABLE file_text (
+  session INTEGER NOT NULL REFERENCES session (n),
+  hash BLOB NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (session, hash)
+) STRICT, WITHOUT ROWID;
