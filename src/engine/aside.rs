@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// A call that is to be looked at.
 pub(super) enum Wanted {
     /// The plan that is drawn.
-    Drawn(Called),
+    Drawn(Box<Called>),
     /// One that was made.
     Stored(Which),
 }
@@ -27,7 +27,7 @@ pub(super) enum Wanted {
 /// What is to be looked at.
 pub(super) enum Look {
     /// What differs between two calls; without the first, from the call before.
-    Diff(Option<Wanted>, Wanted),
+    Diff(Option<Box<Wanted>>, Box<Wanted>),
     /// An item over so many of the newest calls of a branch, or over all.
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
@@ -91,17 +91,17 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(self, from: &Receiver<Asked>) {
-        let mut shelf = Shelf::default();
-        for asked in from {
+    fn run(self, inbox: &Receiver<Asked>) {
+        let mut plans = Shelf::default();
+        for asked in inbox {
             if self.closed.load(Ordering::SeqCst) {
                 return;
             }
             if self.forget.swap(false, Ordering::SeqCst) {
-                shelf.clear();
+                plans.clear();
             }
             let ticket = asked.ticket;
-            let looking = AssertUnwindSafe(|| self.look(asked, &mut shelf));
+            let looking = AssertUnwindSafe(|| self.look(asked, &mut plans));
             let result = catch_unwind(looking).unwrap_or_else(|_| Err(broken()));
             if self.events.send(Event::Answer { ticket, result }).is_err() {
                 return;
@@ -109,16 +109,16 @@ impl Worker {
         }
     }
 
-    fn look(&self, asked: Asked, shelf: &mut Shelf) -> Result<Answer, Failure> {
+    fn look(&self, asked: Asked, plans: &mut Shelf) -> Result<Answer, Failure> {
         let Asked { look, sessions, current, number, .. } = asked;
         let newer = |number: u64| self.passing.load(Ordering::SeqCst) != number;
         let over = || self.closed.load(Ordering::SeqCst) || number.is_some_and(newer);
         if over() {
             return Err(stale());
         }
-        let mut desk = Desk { store: &self.store, shelf, sessions: &sessions, current, stale: &over };
+        let mut desk = Desk { store: &self.store, shelf: plans, sessions: &sessions, current, stale: &over };
         match look {
-            Look::Diff(before, after) => desk.diff_plans(before.as_ref(), &after),
+            Look::Diff(before, after) => desk.diff_plans(before.as_deref(), &after),
             Look::Item(branch, atom, most) => desk.why(branch, atom, most),
             Look::Both(a, b) => desk.compared(a, b),
             #[cfg(test)]
@@ -172,9 +172,9 @@ fn broken() -> Failure {
 impl Core {
     /// Has two calls laid side by side.
     pub(super) fn look_at_diff(&self, ticket: Ticket, before: Option<Which>, after: Which) -> Result<(), Failure> {
-        let before = before.map(|which| self.wanted(which)).transpose()?;
+        let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
         let after = self.wanted(after)?;
-        self.aside(ticket, Look::Diff(before, after));
+        self.aside(ticket, Look::Diff(before, Box::new(after)));
         Ok(())
     }
 
@@ -210,7 +210,8 @@ impl Core {
         let Which::Next(branch) = which else { return Ok(Wanted::Stored(which)) };
         let drawn = self.drawn.get(&branch);
         let drawn = drawn.ok_or_else(|| Failure::user("The next call is not planned yet."))?;
-        Ok(Wanted::Drawn(Called { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) }))
+        let called = Called { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
+        Ok(Wanted::Drawn(Box::new(called)))
     }
 
     fn aside(&self, ticket: Ticket, look: Look) {

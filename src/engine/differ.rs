@@ -80,7 +80,7 @@ impl<'a> Desk<'a> {
 
     pub(super) fn called(&mut self, wanted: &Wanted) -> Result<Called, Failure> {
         let which = match wanted {
-            Wanted::Drawn(called) => return Ok(called.clone()),
+            Wanted::Drawn(called) => return Ok(called.as_ref().clone()),
             Wanted::Stored(which) => which,
         };
         match which {

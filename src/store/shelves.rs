@@ -10,6 +10,8 @@ use rusqlite::OptionalExtension as _;
 
 /// A segment's number with its digest and its header.
 pub(super) type Segment = (Hash, Vec<u8>);
+/// What still grows, with the digest of the segment before it.
+pub(super) type Tail = (Option<Hash>, Vec<u8>);
 
 impl Store {
     /// The headers of a session's segments, in order.
@@ -23,7 +25,7 @@ impl Store {
     }
 
     /// The part that still grew when it was stored last: digest of the segment before it, bytes.
-    pub fn shelf_tail(&self, session: SessionId) -> Result<Option<(Option<Hash>, Vec<u8>)>, StoreError> {
+    pub fn shelf_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
                 "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)",

@@ -140,7 +140,7 @@ fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     };
     match draft.filter(|draft| draft.capsule.source == CapsuleSource::User) {
         Some(draft) => {
-            doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft)
+            doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft);
         }
         None => redraft(model, out),
     }

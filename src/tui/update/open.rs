@@ -2,6 +2,7 @@
 //! Not for: moving about in them (`lists`).
 
 use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
+use crate::domain::branch::Overrides;
 use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -347,18 +348,8 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                 ask::ask(model, branch, draft, None, out);
             }
         }
-        Act::Budget(cap) => {
-            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-                overrides.budget = Some(cap);
-                branches::set_overrides(model, overrides, out);
-            }
-        }
-        Act::Policy(policy) => {
-            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-                overrides.policy = Some(policy);
-                branches::set_overrides(model, overrides, out);
-            }
-        }
+        Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
+        Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
         Act::Unpin(atoms) => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
                 let items = atoms.into_iter().map(Item::Atom).collect();
@@ -392,6 +383,14 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::Trust { trusted }, Pending::Act, out);
             model.plan.hurry(model.now);
         }
+    }
+}
+
+/// Changes what the branch stood on overrides.
+fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &mut Vec<Cmd>) {
+    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+        change(&mut overrides);
+        branches::set_overrides(model, overrides, out);
     }
 }
 
