@@ -371,6 +371,9 @@ impl Maker<'_> {
             let key = self.model.keys.key_of(Action::AnswerTool).unwrap_or_default();
             return Flow::plain(&format!("{} waits for your word: {key}", asking.tool), width, Ink::Warn);
         }
+        if live.said.is_empty() {
+            return Vec::new();
+        }
         let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
         rows[rows.len().saturating_sub(SAID)..].to_vec()
     }
