@@ -182,7 +182,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
-        Choice::Nothing => {}
+        Choice::Nothing | Choice::Rule(..) => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
         Choice::Action(action) => {
             model.layers.pop();
@@ -192,7 +192,6 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, Pending::Open, out);
         }
-        Choice::Rule(..) => {}
         Choice::Without(run, atom) => {
             model.layers.pop();
             super::trials::replay(model, run, None, Some(atom), out);
