@@ -12,6 +12,7 @@ use pleach::domain::diff::ItemHistory;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::memory::{Memory, MemoryKind};
+use pleach::domain::message::NodeHead;
 use pleach::domain::mode::Mode;
 use pleach::engine::api::{Act, Answer, Event, Item, MemoryAct, MemoryScope, Request};
 use pleach::tui::model::layer::{self, Layer};
@@ -20,38 +21,69 @@ use pleach::tui::model::{Focus, When, slash};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Opens a screen.
+type Open = fn(&mut Stage);
+
 /// How each screen is opened from the chat, by the name of its layer.
-const SCREENS: &[(&str, fn(&mut Stage))] = &[
-    ("Overlay", |stage| drop(stage.press("ctrl-o"))),
+const SCREENS: &[(&str, Open)] = &[
+    ("Overlay", |stage| {
+        stage.press("ctrl-o");
+    }),
     ("Reader", |stage| {
         stage.press("tab w");
         stage.reply(|r| matches!(r, Request::WireText { .. }), Answer::Text("{\"model\":\"m\"}".into()));
     }),
-    ("Traces", |stage| drop(stage.press("ctrl-t"))),
-    ("Picker", |stage| drop(stage.press("ctrl-p"))),
-    ("Question", |stage| drop(stage.type_text("/trust-folder").press("enter"))),
-    ("Prompt", |stage| drop(stage.press("ctrl-b n"))),
-    ("Editor", |stage| drop(stage.press("alt-s"))),
-    ("Draft", |stage| drop(stage.press("f5"))),
-    ("Capsules", |stage| drop(stage.press("f6"))),
-    ("WhatIf", |stage| drop(stage.press("f7"))),
+    ("Traces", |stage| {
+        stage.press("ctrl-t");
+    }),
+    ("Picker", |stage| {
+        stage.press("ctrl-p");
+    }),
+    ("Question", |stage| {
+        stage.type_text("/trust-folder").press("enter");
+    }),
+    ("Prompt", |stage| {
+        stage.press("ctrl-b n");
+    }),
+    ("Editor", |stage| {
+        stage.press("alt-s");
+    }),
+    ("Draft", |stage| {
+        stage.press("f5");
+    }),
+    ("Capsules", |stage| {
+        stage.press("f6");
+    }),
+    ("WhatIf", |stage| {
+        stage.press("f7");
+    }),
     ("Arena", |stage| {
         stage.type_text("/race mode:off mode:heavy Why?").press("enter");
         let branches =
             [7, 8].map(|n| fixture::branch(BranchId(uuid::Uuid::from_u128(n)), &format!("race-{n}"), None, Some(MAIN)));
         stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(branches.to_vec()));
     }),
-    ("Calls", |stage| drop(stage.press("f9"))),
-    ("Diff", |stage| drop(stage.press("ctrl-o D"))),
-    ("Compare", |stage| drop(stage.press("ctrl-b j c"))),
+    ("Calls", |stage| {
+        stage.press("f9");
+    }),
+    ("Diff", |stage| {
+        stage.press("ctrl-o D");
+    }),
+    ("Compare", |stage| {
+        stage.press("ctrl-b j c");
+    }),
     ("History", |stage| {
         stage.press("tab h ctrl-o G k h");
         let atom = Atom::Message { node: fixture::story()[0].head.key };
         let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
         stage.reply(|r| matches!(r, Request::Why { most: None, .. }), Answer::History(Box::new(told)));
     }),
-    ("Find", |stage| drop(stage.press("ctrl-r"))),
-    ("Tree", |stage| drop(stage.press("f8"))),
+    ("Find", |stage| {
+        stage.press("ctrl-r");
+    }),
+    ("Tree", |stage| {
+        stage.press("f8");
+    }),
     ("Consent", |stage| {
         let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
@@ -60,7 +92,9 @@ const SCREENS: &[(&str, fn(&mut Stage))] = &[
         stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
         stage.press("alt-y");
     }),
-    ("Help", |stage| drop(stage.press("f1"))),
+    ("Help", |stage| {
+        stage.press("f1");
+    }),
 ];
 
 /// Keys of a place that mean something else in all panels, and why that is meant.
@@ -264,7 +298,9 @@ fn stood(client: &mut Client, branch: BranchId) -> Stood {
     for branch in &mut branches {
         // They count what was done; undoing is done too.
         (branch.seq, branch.anchor, branch.state) = (0, None, branch.state.take().filter(|state| !state.withdrawn));
-        branch.marks.iter_mut().for_each(|mark| mark.revision = 0);
+        for mark in &mut branch.marks {
+            mark.revision = 0;
+        }
         branch.marks.sort_by_key(|mark| mark.target);
         branch.state.iter_mut().for_each(|state| state.version = 0);
     }
@@ -272,20 +308,15 @@ fn stood(client: &mut Client, branch: BranchId) -> Stood {
     else {
         panic!()
     };
-    memories.iter_mut().for_each(|memory| (memory.version, memory.updated_at) = (0, 0));
+    for memory in &mut memories {
+        (memory.version, memory.updated_at) = (0, 0);
+    }
     let request = client.drawn(branch, &message("And now?")).map(|(_, request)| request);
     Stood { title: view.card.title.clone(), branches, memories, request }
 }
 
-#[test]
-fn what_is_not_asked_about_is_undone_whole() {
-    let bench = Bench::new(&Model::new([]));
-    let mut client = bench.start();
-    let main = client.session();
-    for words in ["One?", "Two?", "Three?"] {
-        client.say(main, words);
-    }
-    let nodes = client.open().nodes.clone();
+/// Two forks, a pin, a state, a memory and an item that mattered: what can be destroyed.
+fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, BranchId, String) {
     let fork = |client: &mut Client, name: &str| match client.must(Request::Fork {
         branch: main,
         at: None,
@@ -295,12 +326,11 @@ fn what_is_not_asked_about_is_undone_whole() {
         Answer::Branch(branch) => branch.id,
         other => panic!("{other:?}"),
     };
-    let (one, two) = (fork(&mut client, "one"), fork(&mut client, "two"));
+    let (one, two) = (fork(client, "one"), fork(client, "two"));
     client.say(one, "Elsewhere?");
-    let turn = |at: usize| Item::TurnOf(nodes[at].id);
     client.must(Request::Mark {
         branch: main,
-        items: vec![turn(0)],
+        items: vec![Item::TurnOf(nodes[0].id)],
         act: Act::Set { kind: MarkKind::Sticky, toggle: false },
     });
     client.must(Request::EditState { branch: main, text: "Goal: tea".into() });
@@ -312,15 +342,19 @@ fn what_is_not_asked_about_is_undone_whole() {
     let Answer::Memories(memories) = client.must(Request::Memories { session: None, words: None, scope: None }) else {
         panic!()
     };
-    let memory = memories[0].id.to_string();
+    let mattered = vec![Atom::Message { node: nodes[2].key }];
+    client.must(Request::Override { branch: main, overrides: Overrides { mattered, ..Overrides::default() } });
+    (one, two, memories[0].id.to_string())
+}
+
+/// Everything that takes something away or changes it and asks nobody.
+fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<Request> {
+    let (one, two, memory) = furnish(client, main, nodes);
+    let turn = |at: usize| Item::TurnOf(nodes[at].id);
     let exclude = Act::Set { kind: MarkKind::Exclude, toggle: false };
     let mattered = Atom::Message { node: nodes[2].key };
-    client.must(Request::Override {
-        branch: main,
-        overrides: Overrides { mattered: vec![mattered], ..Overrides::default() },
-    });
     let heavy = Overrides { mode: Some(Mode::Off), budget: Some(4_000), ..Overrides::default() };
-    let acts = [
+    vec![
         Request::ArchiveBranch { branch: one, archived: true },
         Request::PutAway { branches: vec![one, two] },
         Request::RenameBranch { branch: one, name: "elsewhere".into() },
@@ -338,7 +372,19 @@ fn what_is_not_asked_about_is_undone_whole() {
         Request::BringBack { from: one, onto: Some(main) },
         Request::Race { branch: main, arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2] },
         Request::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true },
-    ];
+    ]
+}
+
+#[test]
+fn what_is_not_asked_about_is_undone_whole() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    for words in ["One?", "Two?", "Three?"] {
+        client.say(main, words);
+    }
+    let nodes = client.open().nodes.clone();
+    let acts = destructive(&mut client, main, &nodes);
     for act in acts {
         let shown = format!("{act:?}");
         client.must(Request::Switch { branch: main });
