@@ -8,6 +8,7 @@ mod find;
 pub(crate) mod fixture;
 mod journeys;
 mod memories;
+pub(crate) mod over;
 mod pictures;
 mod props;
 mod whatif;

@@ -3,6 +3,7 @@
 
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, RETRY};
+use crate::screens::over;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::keymap::{Action, Chord, Keymap};
@@ -18,6 +19,7 @@ use pleach::engine::api::{Act, Answer, Event, Item, MemoryAct, MemoryScope, Requ
 use pleach::tui::model::layer::{self, Layer};
 use pleach::tui::model::picker::Choice;
 use pleach::tui::model::{Focus, When, slash};
+use pleach::tui::msg::Msg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -30,8 +32,12 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("ctrl-o");
     }),
     ("Reader", |stage| {
+        stage.msg(Msg::Paste("a line of it\n".repeat(60)));
+        stage.press("alt-v");
+    }),
+    ("Raw", |stage| {
         stage.press("tab w");
-        stage.reply(|r| matches!(r, Request::WireText { .. }), Answer::Text("{\"model\":\"m\"}".into()));
+        stage.reply(|r| matches!(r, Request::WireText { .. }), Answer::Raw(over::raw()));
     }),
     ("Traces", |stage| {
         stage.press("ctrl-t");
