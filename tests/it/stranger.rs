@@ -15,7 +15,7 @@ use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::memory::{Memory, MemoryKind};
 use pleach::domain::message::NodeHead;
 use pleach::domain::mode::Mode;
-use pleach::engine::api::{Act, Answer, Event, Item, MemoryAct, MemoryScope, Request};
+use pleach::engine::api::{Act, Answer, Event, Exact, Item, MemoryAct, MemoryScope, Request};
 use pleach::tui::model::layer::{self, Layer};
 use pleach::tui::model::picker::Choice;
 use pleach::tui::model::{Focus, When, slash};
@@ -37,7 +37,7 @@ const SCREENS: &[(&str, Open)] = &[
     }),
     ("Raw", |stage| {
         stage.press("tab w");
-        stage.reply(|r| matches!(r, Request::WireText { .. }), Answer::Raw(over::raw()));
+        stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(over::raw()));
     }),
     ("Traces", |stage| {
         stage.press("ctrl-t");
