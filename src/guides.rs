@@ -1,4 +1,4 @@
-//! Four short guides for people who use the program, kept beside its code so that they are read when it changes.
+//! Five short guides for people who use the program, kept beside its code so that they are read when it changes.
 //! Not for: the architecture; that is the crate's own page.
 
 #[doc = include_str!("../assets/guides/compaction.md")]
@@ -9,3 +9,5 @@ pub mod context {}
 pub mod policies {}
 #[doc = include_str!("../assets/guides/retrieval.md")]
 pub mod retrieval {}
+#[doc = include_str!("../assets/guides/tour.md")]
+pub mod tour {}

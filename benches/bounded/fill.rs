@@ -66,8 +66,9 @@ pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
     words.join(" ")
 }
 
-fn text(dice: &mut Dice) -> String {
-    let count = 12 + dice.below(50);
+/// A text of 12 words or more, `longest` at most.
+fn text(dice: &mut Dice, longest: usize) -> String {
+    let count = 12 + dice.below(longest - 12);
     let word = |dice: &mut Dice| if dice.below(2) == 0 { dice.stop() } else { dice.word() };
     (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
 }
@@ -98,14 +99,14 @@ fn node(parent: Option<&NodeHead>, number: usize, text: &str) -> Node {
     Node { head, content }
 }
 
-fn session(store: &Store, title: &str, count: usize, dice: &mut Dice) {
+fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &mut Dice) {
     let id = SessionId(Uuid::now_v7());
     store.write(vec![Write::PutSession { id, title: title.into(), at: 10 }]).unwrap();
     let mut last: Option<NodeHead> = None;
     for from in (0..count).step_by(BATCH) {
         let mut nodes = Vec::with_capacity(BATCH);
         for number in from..(from + BATCH).min(count) {
-            let node = node(last.as_ref(), number, &text(dice));
+            let node = node(last.as_ref(), number, &text(dice, longest));
             last = Some(node.head.clone());
             nodes.push(node);
         }
@@ -133,11 +134,16 @@ fn session(store: &Store, title: &str, count: usize, dice: &mut Dice) {
 
 /// Makes a store with a session of `count` messages and one of `beside`.
 pub(crate) fn store(path: &Path, count: usize, beside: usize) {
+    store_of(path, (count, 62), beside);
+}
+
+/// The same with messages of so many words at the longest.
+pub(crate) fn store_of(path: &Path, (count, longest): (usize, usize), beside: usize) {
     let since = Instant::now();
     let store = Store::open(&OpenOptions { path: path.to_owned(), read_only: false }).unwrap().store;
     let mut dice = Dice(1);
-    session(&store, LONG, count, &mut dice);
-    session(&store, SHORT, beside, &mut dice);
+    session(&store, LONG, (count, longest), &mut dice);
+    session(&store, SHORT, (beside, 62), &mut dice);
     store.close();
     println!("{count} messages written in {:.1} s", since.elapsed().as_secs_f64());
 }

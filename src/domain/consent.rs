@@ -216,6 +216,7 @@ impl Rule {
 /// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
 /// allowed by a pattern with a star: the star would let that through.
 #[must_use]
+#[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
     tool: &str,

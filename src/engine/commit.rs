@@ -117,7 +117,7 @@ impl Core {
         session.card.messages += heads.len() as u64;
         for head in &heads {
             session.card.updated_at = session.card.updated_at.max(head.at);
-            session.tree.insert(head.clone());
+            session.put_node(head.clone());
         }
         if let (Some(branch), Some(tip)) = (session.branch_mut(branch), tip) {
             branch.head = Some(tip);

@@ -2,8 +2,9 @@
 //! Not for: differences between plans (`differ`) or bringing something over (`pick`).
 
 use super::api::{Answer, Which};
-use super::core::Core;
-use super::session::Session;
+use super::core::content;
+use super::looking::{Desk, Wanted};
+use super::session::Still;
 use crate::domain::branch::Branch;
 use crate::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
 use crate::domain::failure::Failure;
@@ -19,14 +20,10 @@ const TURNS: usize = 200;
 /// Characters of one message that are told.
 const WORDS: usize = 8_000;
 
-impl Core {
+impl Desk<'_> {
     /// Two branches of a session side by side.
-    pub(super) fn compare(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
-        if a == b {
-            return Err(Failure::user("A branch is compared with another one.")
-                .todo("Choose one on which you do not stand, or name two."));
-        }
-        let last = [self.called(&Which::Last(a)), self.called(&Which::Last(b))];
+    pub(super) fn compared(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
+        let last = [a, b].map(|branch| self.called(&Wanted::Stored(Which::Last(branch))));
         let session = self.session_of(a)?;
         let (one, two) = (session.branch(a)?, session.branch(b)?);
         let common = match (session.head(one), session.head(two)) {
@@ -49,7 +46,7 @@ impl Core {
     }
 
     /// A branch from a place of its path on.
-    fn side(&self, session: &Session, branch: &Branch, from: usize) -> Result<Side, Failure> {
+    fn side(&self, session: &Still, branch: &Branch, from: usize) -> Result<Side, Failure> {
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let mut turns = Vec::new();
         let (mut number, mut more) = (0, 0);
@@ -97,11 +94,11 @@ impl Core {
         })
     }
 
-    fn said(&self, session: &Session, slots: &[Slot]) -> Result<Vec<Said>, Failure> {
+    fn said(&self, session: &Still, slots: &[Slot]) -> Result<Vec<Said>, Failure> {
         let mut said = Vec::new();
         for slot in slots {
             let head = session.tree.head(*slot);
-            let content = self.content(head.id)?;
+            let content = content(self.store, head.id)?;
             let words = match head.role {
                 Role::Tool => crate::context::project::plain(&content),
                 _ => content.words(),
@@ -117,10 +114,10 @@ impl Core {
     }
 
     /// The tools that messages call, the most called first.
-    fn tools_of(&self, slots: &[Slot], session: &Session) -> Result<Vec<(String, u32)>, Failure> {
+    fn tools_of(&self, slots: &[Slot], session: &Still) -> Result<Vec<(String, u32)>, Failure> {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
         for slot in slots.iter().filter(|slot| session.tree.head(**slot).calls > 0) {
-            for (_, name, _) in self.content(session.tree.head(*slot).id)?.calls() {
+            for (_, name, _) in content(self.store, session.tree.head(*slot).id)?.calls() {
                 *found.entry(name.to_owned()).or_default() += 1;
             }
         }
@@ -141,7 +138,7 @@ fn pins(own: &Branch, other: &Branch) -> Vec<Turn> {
     texts.filter_map(turn).collect()
 }
 
-fn ancestor(session: &Session, slot: Slot) -> Ancestor {
+fn ancestor(session: &Still, slot: Slot) -> Ancestor {
     let head = session.tree.head(slot);
     let path = session.tree.path(slot);
     let asked = path.iter().filter(|slot| session.tree.head(**slot).role == Role::User).count();

@@ -145,13 +145,13 @@ impl Core {
         let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
         let texts = changed.iter().flat_map(|change| [&change.before, &change.after]).flatten();
         let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
-        let changes = changed.iter().map(|change| Change::File {
+        let files = changed.iter().map(|change| Change::File {
             path: change.path.clone(),
             before: hash(&change.before),
             after: hash(&change.after),
         });
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
-        writes.push(self.operation(session, format!("changed {}", names.join(", ")), changes.collect()));
+        writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
             self.say(Event::Alarm(format!("{} was changed, and undo will not know of it: {error}", names.join(", "))));
         }

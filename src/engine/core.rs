@@ -9,6 +9,7 @@ use super::condense::Drafts;
 use super::edited::ByHand;
 use super::foresee::Foreseeing;
 use super::live::Live;
+use super::looking::Looker;
 use super::messages::Seeker;
 use super::meters::Meters;
 use super::planner::{Planner, Told};
@@ -22,7 +23,7 @@ use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::message::NodeHead;
+use crate::domain::message::{Content, NodeHead};
 use crate::store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -81,6 +82,7 @@ pub(super) struct Core {
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
     pub(super) seeker: Seeker,
+    pub(super) looker: Looker,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -100,8 +102,6 @@ pub(super) struct Core {
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
     pub(super) data_version: i64,
-    /// Stored plans that were looked at lately.
-    pub(super) plans: super::differ::Shelf,
     /// The memories' clock when it was last looked at (see the store).
     pub(super) memory_clock: Option<String>,
 }
@@ -116,6 +116,7 @@ impl Core {
     ) -> Self {
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
+            looker: Looker::start(setup.store.clone(), events.clone()),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -144,7 +145,6 @@ impl Core {
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,
-            plans: super::differ::Shelf::default(),
             memory_clock: None,
         }
     }
@@ -285,6 +285,7 @@ impl Core {
             self.touched(*id);
         }
         self.planner.forget();
+        self.looker.forget();
         self.drop_drafts(gone);
     }
 
@@ -296,10 +297,15 @@ impl Core {
     }
 
     /// The node's whole content, read from the store.
-    pub(super) fn content(&self, node: NodeId) -> Result<crate::domain::message::Content, Failure> {
-        let found = self.store.nodes(&[node])?.pop();
-        found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
+    pub(super) fn content(&self, node: NodeId) -> Result<Content, Failure> {
+        content(&self.store, node)
     }
+}
+
+/// A node's whole content, read from the store.
+pub(super) fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
+    let found = store.nodes(&[node])?.pop();
+    found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
 }
 
 /// Lets a test see what becomes of the workbench when this thread panics.

@@ -1,12 +1,12 @@
 //! What differs between two calls, and an item over the calls of a branch: stored plans side by side, with what happened
-//! between them.
+//! between them. Runs beside the engine, on sessions as they stood when it was asked (`looking`).
 //! Not for: matching rows (`domain::matching`) or telling whose act it was (`context::blame`).
 
-use super::api::{Answer, Item, Which};
-use super::core::Core;
-use super::queries::unreadable;
+use super::api::{Answer, Which};
+use super::looking::{Desk, Wanted, stale};
+use super::queries::{one_run, unreadable};
 use super::reflect::lineage;
-use super::session::Session;
+use super::session::Still;
 use crate::context::blame::{self, Between};
 use crate::domain::branch::Branch;
 use crate::domain::diff::{Call, Cause, Delta, ItemHistory, Place, PlanDiff, Stay, Told};
@@ -32,6 +32,13 @@ const KEPT: usize = 96;
 #[derive(Default)]
 pub(super) struct Shelf(HashMap<Hash, Arc<ContextPlan>>);
 
+impl Shelf {
+    /// Lets go of all.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// A plan with its call, where it was sent.
 #[derive(Clone)]
 pub(super) struct Called {
@@ -47,38 +54,38 @@ struct Past {
     ops: Vec<Operation>,
 }
 
-impl Core {
+impl<'a> Desk<'a> {
     /// A stored plan, by its id.
     pub(super) fn plan_of(&mut self, id: Hash) -> Result<Arc<ContextPlan>, Failure> {
-        if let Some(plan) = self.plans.0.get(&id) {
+        if let Some(plan) = self.shelf.0.get(&id) {
             return Ok(plan.clone());
         }
         let found = self.store.plan_by_prefix(&id.to_string())?.pop();
         let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
         let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
-        if self.plans.0.len() >= KEPT {
-            self.plans.0.clear();
+        if self.shelf.0.len() >= KEPT {
+            self.shelf.clear();
         }
-        self.plans.0.insert(id, plan.clone());
+        self.shelf.0.insert(id, plan.clone());
         Ok(plan)
     }
 
     /// The calls that count on a branch, oldest first: its own, and those of the branches that it was forked from until then.
     fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
-        let lines = lineage(session, session.branch(id)?);
+        let lines = lineage(&session.branches, session.branch(id)?);
         let counts =
             |run: &&RunCard| !run.aside && lines.iter().any(|(line, until)| *line == run.branch && run.at <= *until);
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
-    pub(super) fn called(&mut self, which: &Which) -> Result<Called, Failure> {
+    pub(super) fn called(&mut self, wanted: &Wanted) -> Result<Called, Failure> {
+        let which = match wanted {
+            Wanted::Drawn(called) => return Ok(called.as_ref().clone()),
+            Wanted::Stored(which) => which,
+        };
         match which {
-            Which::Next(branch) => {
-                let drawn = self.drawn.get(branch);
-                let drawn = drawn.ok_or_else(|| Failure::user("The next call is not planned yet."))?;
-                Ok(Called { plan: drawn.solved.plan.clone(), run: None, branch: Some(*branch) })
-            }
+            Which::Next(_) => Err(Failure::user("The next call is not planned yet.")),
             Which::Last(branch) => {
                 let run = self.calls(*branch)?.pop();
                 self.of_run(run.ok_or_else(|| Failure::user("Nothing was asked on this branch yet."))?)
@@ -86,10 +93,7 @@ impl Core {
             Which::Named(prefix) => {
                 let plans = self.store.plan_by_prefix(prefix)?;
                 match plans.as_slice() {
-                    [] => {
-                        let run = self.one_run(prefix)?;
-                        self.of_run(run)
-                    }
+                    [] => self.of_run(one_run(self.store, prefix)?),
                     [(id, _)] => {
                         let plan = self.plan_of(*id)?;
                         Ok(Called { plan, run: self.store.plan_runs(*id)?.pop(), branch: None })
@@ -105,7 +109,7 @@ impl Core {
     }
 
     /// What differs between two calls.
-    pub(super) fn diff_plans(&mut self, before: Option<&Which>, after: &Which) -> Result<Answer, Failure> {
+    pub(super) fn diff_plans(&mut self, before: Option<&Wanted>, after: &Wanted) -> Result<Answer, Failure> {
         let after = self.called(after)?;
         let before = match before {
             Some(before) => self.called(before)?,
@@ -148,20 +152,20 @@ impl Core {
     }
 
     /// The session in which a call was made.
-    fn home(&self, called: &Called) -> Result<&Session, Failure> {
+    fn home(&self, called: &Called) -> Result<&'a Still, Failure> {
         match (&called.run, called.branch) {
-            (Some(run), _) => self.sessions.get(&run.session).map_or_else(|| self.session(), Ok),
+            (Some(run), _) => self.by_id(run.session).map_or_else(|| self.session(), Ok),
             (None, Some(branch)) => self.session_of(branch),
             (None, None) => self.session(),
         }
     }
 
     /// Steps and operations that count on a branch, oldest first.
-    fn happened(&self, session: &Session, branch: &Branch) -> Result<Past, Failure> {
-        let lines = lineage(session, branch);
+    fn happened(&self, session: &Still, branch: &Branch) -> Result<Past, Failure> {
+        let lines = lineage(&session.branches, branch);
         let mut steps: Vec<(Atom, Transition)> = self
             .store
-            .transitions(session.card.id)?
+            .transitions(session.id)?
             .into_iter()
             .filter(|step| {
                 step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
@@ -181,27 +185,26 @@ impl Core {
             Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
         };
-        let ops = self.store.ops(session.card.id)?;
+        let ops = self.store.ops(session.id)?;
         let ops = ops.into_iter().filter(|op| op.changes.iter().any(|change| of(change, op.at))).collect();
         Ok(Past { steps, ops })
     }
 
     /// An item over the calls of a branch.
-    pub(super) fn why(&mut self, id: BranchId, item: &Item, most: Option<u32>) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let atom = match item {
-            Item::Atom(atom) => *atom,
-            item => self.target(&branch, item)?.0,
-        };
+    pub(super) fn why(&mut self, id: BranchId, atom: Atom, most: Option<u32>) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let branch = session.branch(id)?;
         let mut calls = self.calls(id)?;
         let older = most.map_or(0, |most| calls.len().saturating_sub(most as usize));
         calls.drain(..older);
         let mut looked = Vec::with_capacity(calls.len());
         for run in calls {
+            if (self.stale)() {
+                return Err(stale());
+            }
             looked.push(self.of_run(run)?);
         }
-        let session = self.session_of(id)?;
-        let past = self.happened(session, &branch)?;
+        let past = self.happened(session, branch)?;
         let stays = stays(session, &past, &atom, &looked);
         let (title, turn) = named(session, &atom, &looked);
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
@@ -227,7 +230,7 @@ impl Past {
 }
 
 /// Where an item stood in one call after the other; calls in a row in which nothing changed are one stay.
-fn stays(session: &Session, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Stay> {
+fn stays(session: &Still, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Stay> {
     let spans = Spans::new(session);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
     let mut found: Vec<Stay> = Vec::new();
@@ -260,7 +263,7 @@ fn stays(session: &Session, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<S
 
 /// Why an item stands elsewhere than in the call before.
 fn causes(
-    session: &Session,
+    session: &Still,
     past: &Past,
     (atom, old, new): (&Atom, Option<Place>, Option<Place>),
     before: &Called,
@@ -290,7 +293,7 @@ fn causes(
 }
 
 /// First words of an item and its turn: as the newest plan that has it says, else as the message does.
-fn named(session: &Session, atom: &Atom, calls: &[Called]) -> (String, Option<u32>) {
+fn named(session: &Still, atom: &Atom, calls: &[Called]) -> (String, Option<u32>) {
     let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
     if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
         return (row.title.clone(), row.source.turn);
@@ -311,7 +314,7 @@ fn atom_of(item: &Subject) -> Atom {
     }
 }
 
-pub(super) fn call(session: &Session, called: &Called) -> Call {
+pub(super) fn call(session: &Still, called: &Called) -> Call {
     let run = called.run.as_ref();
     let branch = run.map(|run| run.branch).or(called.branch);
     let name = branch.and_then(|id| session.branch(id).ok()).map(|branch| branch.name.clone());
@@ -329,12 +332,12 @@ pub(super) fn call(session: &Session, called: &Called) -> Call {
 }
 
 /// The path that a plan went out from.
-fn path_of(session: &Session, plan: &ContextPlan) -> Vec<Slot> {
+fn path_of(session: &Still, plan: &ContextPlan) -> Vec<Slot> {
     session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
 }
 
 /// Whether a message is on a plan's path, or is what it asks.
-fn on(session: &Session, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
+fn on(session: &Still, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
     let slot = session.tree.by_key(key);
     slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))
         || plan.rows.iter().any(|row| row.items.iter().any(|item| item.key == key))
@@ -342,12 +345,12 @@ fn on(session: &Session, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
 
 /// Which turns ranges cover, by the paths to their ends.
 struct Spans<'a> {
-    session: &'a Session,
+    session: &'a Still,
     paths: RefCell<HashMap<Hash, Vec<Slot>>>,
 }
 
 impl<'a> Spans<'a> {
-    fn new(session: &'a Session) -> Self {
+    fn new(session: &'a Still) -> Self {
         Self { session, paths: RefCell::default() }
     }
 

@@ -44,6 +44,9 @@ impl Core {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
             }
+            Request::DiffPlans { before, after } => self.look_at_diff(ticket, before, after),
+            Request::Compare { a, b } => self.look_at_both(ticket, a, b),
+            Request::Why { branch, item, most } => self.look_at_item(ticket, branch, &item, most),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -84,7 +87,6 @@ impl Core {
             Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
-            Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
             Request::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
             Request::StepPolicy { name, forward } => self.step_policy(&name, forward),
@@ -125,10 +127,8 @@ impl Core {
             Request::Condense { branch, act } => self.condense(branch, act),
             Request::Task { branch, act } => self.task(branch, &act),
             Request::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
-            Request::Compare { a, b } => self.compare(a, b),
             Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             Request::BringBack { from, onto } => self.bring_back(from, onto),
-            Request::Why { branch, item, most } => self.why(branch, &item, most),
             Request::Ledger { branch, whole } => self.ledger(branch, whole),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),

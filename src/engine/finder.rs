@@ -33,6 +33,8 @@ const SLICE: Duration = Duration::from_millis(80);
 const SCOPES: usize = 3;
 /// Segments whose postings stay in memory beside the store; further ones are read from there.
 const RESIDENT: usize = 16;
+/// Passages by which the segment that still grows must have grown to be stored again.
+const GROWN: u32 = 256;
 /// Texts kept at hand for cards.
 const TEXTS: usize = 4_000;
 
@@ -45,6 +47,8 @@ pub(super) struct Shelf {
     session: SessionId,
     /// Digests of the segments that the store holds or was given.
     stored: Vec<Hash>,
+    /// Passages of the segment that still grows when it was stored last.
+    kept: u32,
     scopes: Vec<(Hash, Scope)>,
     /// Vectors by the numbers of passages.
     vectors: VectorIndex,
@@ -117,6 +121,7 @@ impl Shelf {
             index: Index::new(),
             session,
             stored: Vec::new(),
+            kept: 0,
             scopes: Vec::new(),
             vectors: VectorIndex::new(),
         };
@@ -127,6 +132,12 @@ impl Shelf {
                 return Ok(empty());
             }
             shelf.stored.push(digest);
+        }
+        if let Some((before, bytes)) = store.shelf_tail(session)?
+            && before.as_ref() == shelf.stored.last()
+            && shelf.index.resume(&bytes).is_ok()
+        {
+            shelf.kept = shelf.index.growing();
         }
         Ok(shelf)
     }
@@ -149,7 +160,24 @@ impl Shelf {
             self.hand_over(store);
             known += batch.len();
         }
+        if known == path.len() {
+            self.keep_tail(store);
+        }
         Ok(path.len() - known)
+    }
+
+    /// Stores what still grows, once it has grown by enough, so that the next program need not make it again.
+    fn keep_tail(&mut self, store: &Store) {
+        let growing = self.index.growing();
+        let grown = if growing < self.kept { growing } else { growing - self.kept };
+        if grown < GROWN || store.read_only() {
+            return;
+        }
+        if let Some(tail) = self.index.tail() {
+            let (session, before) = (self.session, self.stored.last().copied());
+            self.kept = tail.passages;
+            store.post(vec![Write::PutTail { session, before, keys: tail.keys, body: tail.bytes }]);
+        }
     }
 
     /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.

@@ -134,7 +134,7 @@ impl Core {
         session.branches.extend(children);
         session.card.messages += grown.len() as u64;
         for head in &grown {
-            session.tree.insert(head.clone());
+            std::sync::Arc::make_mut(&mut session.tree).insert(head.clone());
         }
         session.add_states(states);
         self.show_nodes(session_id, grown);

@@ -30,7 +30,7 @@ impl Core {
             None => self.store.transitions(branch.session)?,
             Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
         };
-        let lines = lineage(session, &branch);
+        let lines = lineage(&session.branches, &branch);
         steps.retain(|step| {
             step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
         });

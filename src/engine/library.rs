@@ -160,7 +160,7 @@ impl Core {
             Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
         ])?;
         let session = self.session_mut(id)?;
-        session.tree.insert(head.clone());
+        session.put_node(head.clone());
         session.card.messages += 1;
         if let Some(branch) = session.branch_mut(id) {
             branch.head = Some(head.id);

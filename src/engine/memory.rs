@@ -4,6 +4,7 @@
 use super::api::{Answer, Item, MemoryAct, MemoryScope};
 use super::core::Core;
 use super::remembered::{known, ranked};
+use super::suggested::first;
 use super::wishes::{born, standing};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
@@ -263,7 +264,7 @@ impl Core {
         gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
     }
 
-    /// Whether the model, or the program, suggested on this branch to pin it.
+    /// Whether the model, the program or a call without it suggested on this branch to pin it.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
         let Atom::Message { node } = target else { return false };
         let by_model = |session: &super::session::Session| {
@@ -273,7 +274,9 @@ impl Core {
             let after = self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
             branch.marks.iter().any(|mark| super::suggested::earned(mark, after) == Some(*node))
         };
-        self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(earned))
+        let by_trial = |branch: &Branch| branch.overrides.mattered.iter().any(|it| first(it) == Some(*node));
+        let there = |branch: &Branch| earned(branch) || by_trial(branch);
+        self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
     }
 
     fn pin_step(&self, branch: &Branch, target: Atom, step: (Standing, Standing)) -> Write {

@@ -37,6 +37,7 @@ mod ledger;
 mod library;
 mod limits;
 mod live;
+mod looking;
 mod lookup;
 mod memory;
 mod messages;

@@ -87,7 +87,7 @@ impl Core {
         let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
             [one] => one.clone(),
             [] => {
-                let run = self.one_run(prefix)?;
+                let run = one_run(&self.store, prefix)?;
                 let id = run.plan;
                 let found = self.store.plan_by_prefix(&id.to_string())?.pop();
                 found.ok_or_else(|| Failure::user("The plan of that call is gone."))?
@@ -96,18 +96,6 @@ impl Core {
         };
         let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
-    }
-
-    pub(super) fn one_run(&self, prefix: &str) -> Result<RunCard, Failure> {
-        let mut runs = self.store.run_by_prefix(prefix)?;
-        match runs.len() {
-            0 => {
-                Err(Failure::user(format!("There is no call or plan {prefix:?}."))
-                    .todo("pleach plans list shows them."))
-            }
-            1 => Ok(runs.remove(0)),
-            _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
-        }
     }
 
     /// The profiles that a question about servers concerns.
@@ -278,6 +266,16 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
         text: why.map_or_else(|| by.clone(), |why| format!("{why}; {by}")),
         todo: todo.into(),
     })
+}
+
+/// The call that a prefix of its id names.
+pub(super) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
+    let mut runs = store.run_by_prefix(prefix)?;
+    match runs.len() {
+        0 => Err(Failure::user(format!("There is no call or plan {prefix:?}.")).todo("pleach plans list shows them.")),
+        1 => Ok(runs.remove(0)),
+        _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
+    }
 }
 
 pub(super) fn unreadable(error: &serde_json::Error) -> Failure {

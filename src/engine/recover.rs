@@ -76,7 +76,7 @@ impl Core {
         if let Some((head, content)) = &run.user
             && session.tree.get(head.id).is_none()
         {
-            session.tree.insert(head.clone());
+            session.put_node(head.clone());
             tip = Some(head.id);
             writes.push(Write::PutNodes {
                 session: run.card.session,
@@ -213,7 +213,7 @@ impl Core {
         let branches: Vec<Branch> = old.branches.iter().map(|b| Branch { state: None, ..b.clone() }).collect();
         Ok(self.store.session(id)?.as_ref() != Some(&old.card)
             || self.store.branches(id)? != branches
-            || self.store.runs(id)? != old.runs
+            || self.store.runs(id)? != *old.runs
             || !self.store.tags(id)?.iter().eq(old.tags.values())
             || self.store.branch_runs(id)? != old.races
             || self.store.states(id)? != old.states)

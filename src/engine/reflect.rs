@@ -350,7 +350,7 @@ impl Core {
         let nodes = scene.path.turns[turn].nodes.clone();
         let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
         subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
-        let lines = lineage(scene.session, scene.branch);
+        let lines = lineage(&scene.session.branches, scene.branch);
         let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
         steps.retain(|step| lines.iter().any(|(id, until)| step.branch == Some(*id) && step.at <= *until));
         let own = steps.iter().rev().find(|step| step.by == Actor::User);
@@ -359,12 +359,12 @@ impl Core {
 }
 
 /// A branch and those that it was forked from, each with the time until which what happened there counts.
-pub(super) fn lineage(session: &Session, branch: &Branch) -> Vec<(BranchId, i64)> {
+pub(super) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
     let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
     while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
         lines.push((branch.id, until));
         until = until.min(branch.created_at);
-        at = branch.parent.and_then(|id| session.branch(id).ok());
+        at = branch.parent.and_then(|id| branches.iter().find(|branch| branch.id == id));
     }
     lines
 }

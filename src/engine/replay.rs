@@ -9,7 +9,7 @@ use super::forking::{Sprout, fresh_name};
 use super::gather::Bag;
 use super::labels::{card_text, quote_text, state_text};
 use super::planner::{Solved, Stored};
-use super::queries::unreadable;
+use super::queries::{one_run, unreadable};
 use super::session::Session;
 use super::setup::Rules;
 use super::summaries::all_texts;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 impl Core {
     /// Renders a stored call again, from the store alone.
     pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
-        let run = self.one_run(prefix)?;
+        let run = one_run(&self.store, prefix)?;
         let stored = stored(&self.store, &run)?;
         let session = Session::load(&self.store, run.session)?;
         let bag = if run.edited { Bag::default() } else { restored(&self.store, &stored, &session, &run)? };
@@ -50,7 +50,7 @@ impl Core {
         to: (Option<String>, Option<String>),
         without: Option<&Item>,
     ) -> Result<Answer, Failure> {
-        let run = self.one_run(prefix)?;
+        let run = one_run(&self.store, prefix)?;
         if !self.sessions.contains_key(&run.session) {
             self.sessions.insert(run.session, Session::load(&self.store, run.session)?);
         }

@@ -28,14 +28,14 @@ pub(super) fn draft_key(branch: BranchId) -> String {
 /// See the module.
 pub(super) struct Session {
     pub(super) card: SessionCard,
-    pub(super) tree: Tree,
+    pub(super) tree: Arc<Tree>,
     pub(super) branches: Vec<Branch>,
     pub(super) states: Vec<StateVersion>,
     /// Which of `states` hang on a node.
     pub(super) state_at: HashMap<NodeId, Vec<usize>>,
     /// Which of `states` suggest pins, oldest first.
     pub(super) suggesting: Vec<usize>,
-    pub(super) runs: Vec<RunCard>,
+    pub(super) runs: Arc<Vec<RunCard>>,
     /// Names and stars, by the message's key.
     pub(super) tags: BTreeMap<Hash, Tag>,
     /// The branches of races, in the order in which they were made.
@@ -55,12 +55,12 @@ impl Session {
         let card = store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
         let mut session = Self {
             card,
-            tree: Tree::build(store.heads(id)?),
+            tree: Arc::new(Tree::build(store.heads(id)?)),
             branches: store.branches(id)?,
             states: Vec::new(),
             state_at: HashMap::new(),
             suggesting: Vec::new(),
-            runs: store.runs(id)?,
+            runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
             capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
@@ -90,7 +90,7 @@ impl Session {
             nodes: self.tree.heads().cloned().collect(),
             branches: self.branches.clone(),
             current: self.current,
-            runs: self.runs.clone(),
+            runs: self.runs.as_ref().clone(),
             tags: self.tags.values().cloned().collect(),
             races: self.races.clone(),
             traces: store.traces(self.card.id, TRACES)?,
@@ -114,6 +114,17 @@ impl Session {
     /// The branch.
     pub(super) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// It as it stands, for another thread.
+    pub(super) fn still(&self) -> Still {
+        let (tree, runs) = (self.tree.clone(), self.runs.clone());
+        Still { id: self.card.id, tree, branches: self.branches.clone(), runs }
+    }
+
+    /// Puts a node's head in.
+    pub(super) fn put_node(&mut self, head: NodeHead) {
+        Arc::make_mut(&mut self.tree).insert(head);
     }
 
     /// The branch, to be changed.
@@ -190,10 +201,31 @@ impl Session {
 
     /// Puts a run's card in place of its older self, or at the end.
     pub(super) fn put_run(&mut self, card: &RunCard) {
-        match self.runs.iter_mut().rev().find(|run| run.id == card.id) {
+        let runs = Arc::make_mut(&mut self.runs);
+        match runs.iter_mut().rev().find(|run| run.id == card.id) {
             Some(run) => *run = card.clone(),
-            None => self.runs.push(card.clone()),
+            None => runs.push(card.clone()),
         }
+    }
+}
+
+/// A session as it stood at a moment, to be read beside the engine.
+pub(super) struct Still {
+    pub(super) id: SessionId,
+    pub(super) tree: Arc<Tree>,
+    pub(super) branches: Vec<Branch>,
+    pub(super) runs: Arc<Vec<RunCard>>,
+}
+
+impl Still {
+    /// The branch.
+    pub(super) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
+        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// The slot of a branch's head.
+    pub(super) fn head(&self, branch: &Branch) -> Option<Slot> {
+        branch.head.and_then(|id| self.tree.slot(id))
     }
 }
 

@@ -102,7 +102,7 @@ fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Sugge
 }
 
 /// The message that stands for an item whose absence mattered.
-fn first(atom: &Atom) -> Option<Hash> {
+pub(super) fn first(atom: &Atom) -> Option<Hash> {
     match *atom {
         Atom::Turn { user: key, .. }
         | Atom::Preamble { first: key }

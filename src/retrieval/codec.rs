@@ -122,6 +122,16 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
+    /// So many bytes.
+    ///
+    /// # Errors
+    /// Fewer are left.
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8], RetrievalError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(RetrievalError::Damaged("it ends too early"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
     /// Whether all was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {

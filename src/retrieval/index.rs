@@ -87,6 +87,17 @@ pub struct Sealed {
     pub lists: Vec<(Term, Vec<u8>)>,
 }
 
+/// The segment that still grows, to be gone on from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tail {
+    /// Its passages.
+    pub passages: u32,
+    /// Messages whose words are in it.
+    pub keys: Vec<Hash>,
+    /// It.
+    pub bytes: Vec<u8>,
+}
+
 /// The index of one session.
 #[derive(Default)]
 pub struct Index {
@@ -208,6 +219,50 @@ impl Index {
             self.messages.push(known);
         }
         self.lengths.extend(part.lengths);
+        Ok(())
+    }
+
+    /// The segment that still grows: its passages, the messages whose words are in it, and the bytes from which
+    /// [`Index::resume`] goes on. None where the last one is sealed.
+    #[must_use]
+    pub fn tail(&self) -> Option<Tail> {
+        let number = self.segments.len().checked_sub(1)?;
+        let (segment, start) = (&self.segments[number], self.starts[number] as usize);
+        if segment.is_sealed() {
+            return None;
+        }
+        let header = self.header(small(number))?;
+        let mut bytes = Vec::with_capacity(header.len() + segment.bytes());
+        put(&mut bytes, header.len() as u64);
+        bytes.extend_from_slice(&header);
+        segment.write_open(&mut bytes);
+        let speak = self.messages[start..].iter().filter(|known| known.passages > 0);
+        Some(Tail { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
+    }
+
+    /// How many passages the segment that still grows has.
+    #[must_use]
+    pub fn growing(&self) -> u32 {
+        self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
+    }
+
+    /// Goes on from a tail, after the segments that stood before it.
+    ///
+    /// # Errors
+    /// Bytes that cannot be read, or that do not follow what is here; nothing is changed then.
+    pub fn resume(&mut self, bytes: &[u8]) -> Result<(), RetrievalError> {
+        let mut reader = Reader::new(bytes);
+        let length = reader.small()? as usize;
+        let header = reader.take(length)?;
+        let part = read_header(header)?;
+        let segment = Segment::read_open(part.first, small(part.lengths.len()), &mut reader)?;
+        if !reader.is_empty() {
+            return Err(RetrievalError::Damaged("something follows its end"));
+        }
+        self.attach(header)?;
+        if let Some(last) = self.segments.last_mut() {
+            *last = segment;
+        }
         Ok(())
     }
 

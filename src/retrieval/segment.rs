@@ -2,7 +2,8 @@
 //! the store and come back by single terms).
 //! Not for: what is known of messages (`index`).
 
-use super::codec::{Posting, Postings, put_posting};
+use super::RetrievalError;
+use super::codec::{Posting, Postings, Reader, put, put_posting};
 use super::words::Term;
 use std::collections::HashMap;
 
@@ -119,6 +120,38 @@ impl Segment {
             }
             Body::Stored => Vec::new(),
         }
+    }
+
+    /// Writes the lists of an open one, terms in order; nothing of another.
+    pub(super) fn write_open(&self, bytes: &mut Vec<u8>) {
+        let Body::Open(lists) = &self.body else { return };
+        let mut all: Vec<(&Term, &Growing)> = lists.iter().collect();
+        all.sort_unstable_by_key(|(term, _)| **term);
+        put(bytes, all.len() as u64);
+        for (term, list) in all {
+            bytes.extend_from_slice(&term.to_le_bytes());
+            put(bytes, u64::from(list.next));
+            put(bytes, list.bytes.len() as u64);
+            bytes.extend_from_slice(&list.bytes);
+        }
+    }
+
+    /// An open one of so many passages, with lists as [`Segment::write_open`] wrote them.
+    ///
+    /// # Errors
+    /// Bytes that cannot be read.
+    pub(super) fn read_open(first: u32, passages: u32, reader: &mut Reader<'_>) -> Result<Self, RetrievalError> {
+        let mut lists = HashMap::new();
+        for _ in 0..reader.small()? {
+            let (term, next) = (Term::from_le_bytes(reader.bytes()?), reader.small()?);
+            let length = reader.small()? as usize;
+            let bytes = reader.take(length)?.to_vec();
+            if next > passages {
+                return Err(RetrievalError::Damaged("a list stands outside its segment"));
+            }
+            lists.insert(term, Growing { bytes, next });
+        }
+        Ok(Self { body: Body::Open(lists), first, passages })
     }
 
     /// Lets go of the postings, which the store now holds.

@@ -175,6 +175,36 @@ fn stored_segments_find_what_resident_ones_do() {
 }
 
 #[test]
+fn what_still_grows_is_gone_on_from() {
+    let mut all = Said::default();
+    let texts: Vec<String> = (0..60).map(|n| format!("{} note{} on Friday", WORDS[n % 16], n % 9)).collect();
+    let path: Vec<u32> = texts[..40].iter().map(|text| all.say_as(Some("Ann Lee"), text)).collect();
+    let tail = all.index.tail().unwrap();
+    assert_eq!((tail.passages, tail.keys.len()), (40, 40));
+    let mut again = Said { texts: all.texts.clone(), ..Said::default() };
+    for cut in [0, 1, 7, tail.bytes.len() / 3, tail.bytes.len() / 2, tail.bytes.len() - 1] {
+        assert!(again.index.resume(&tail.bytes[..cut]).is_err(), "{cut}");
+    }
+    assert_eq!((again.index.messages(), again.index.segments()), (0, 0), "nothing is changed");
+    again.index.resume(&tail.bytes).unwrap();
+    assert_eq!(again.index.tail(), Some(tail), "the same bytes come out again");
+    let query = "which note5 parser did Ann mean?";
+    assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
+    let path: Vec<u32> = path
+        .into_iter()
+        .chain(texts[40..].iter().map(|text| {
+            again.say(text);
+            all.say(text)
+        }))
+        .collect();
+    assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
+    all.index.seal();
+    again.index.seal();
+    assert_eq!(again.index.sealed(0), all.index.sealed(0), "it grows on as if nothing had been");
+    assert_eq!(all.index.tail(), None);
+}
+
+#[test]
 fn damaged_headers_are_refused() {
     let (all, _) = many();
     let sealed = all.index.sealed(0).unwrap();

@@ -5,6 +5,8 @@
 use super::stops;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// A hashed stem.
 pub type Term = u64;
@@ -30,14 +32,19 @@ pub fn hash(stem: &str) -> Term {
     mixed ^ (mixed >> 32)
 }
 
+/// Words whose terms are kept at hand.
+const KEPT: usize = 1 << 15;
+
 /// Turns text into terms.
 pub struct Analyzer {
     stemmer: Stemmer,
+    /// Terms of words met lately, none for stop words: a conversation says the same ones again and again.
+    known: RefCell<HashMap<Box<str>, Option<Term>>>,
 }
 
 impl Default for Analyzer {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English) }
+        Self { stemmer: Stemmer::create(Algorithm::English), known: RefCell::default() }
     }
 }
 
@@ -70,6 +77,20 @@ impl Analyzer {
         if word.bytes().all(|byte| byte.is_ascii_alphabetic()) { hash(&self.stemmer.stem(word)) } else { hash(word) }
     }
 
+    /// The term of a word in lower case; none for a stop word.
+    fn term(&self, lower: &str) -> Option<Term> {
+        let mut known = self.known.borrow_mut();
+        if let Some(term) = known.get(lower) {
+            return *term;
+        }
+        let term = (!stops::is_stop(lower)).then(|| self.stem(lower));
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(lower.into(), term);
+        term
+    }
+
     fn word<'a>(&self, raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
         if raw.len() > LONGEST {
             return;
@@ -79,16 +100,15 @@ impl Analyzer {
             return;
         }
         let word = Word { lower: lower(raw), raw };
-        if stops::is_stop(&word.lower) {
-            return;
-        }
-        found(self.stem(&word.lower), &word);
-        let parts = parts(raw);
+        let Some(term) = self.term(&word.lower) else { return };
+        found(term, &word);
+        let whole = raw.bytes().all(|byte| byte.is_ascii_lowercase());
+        let parts = if whole { Vec::new() } else { parts(raw) };
         if parts.len() > 1 {
             for part in parts.into_iter().filter(|part| part.len() > 1) {
                 let word = Word { lower: lower(part), raw: part };
-                if !stops::is_stop(&word.lower) {
-                    found(self.stem(&word.lower), &word);
+                if let Some(term) = self.term(&word.lower) {
+                    found(term, &word);
                 }
             }
         }

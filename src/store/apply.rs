@@ -105,6 +105,7 @@ impl<'a> Apply<'a> {
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
             Write::PutFileText { session, text } => traces::put_file_text(self, *session, text),
             Write::PutShelf { .. } => shelves::put(self, write),
+            Write::PutTail { session, before, keys, body } => shelves::put_tail(self, *session, *before, keys, body),
             Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
             Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
             Write::DropEmbeddings(keys) => embeddings::drop(self, keys),

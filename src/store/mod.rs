@@ -91,6 +91,12 @@ impl Store {
         self.0.owners.alive(owner)
     }
 
+    /// How often the calling thread has itself read from any store: a thread that draws a screen must not.
+    #[must_use]
+    pub fn reads_of_this_thread() -> u64 {
+        pool::reads_here()
+    }
+
     /// Whether nothing can be written.
     pub fn read_only(&self) -> bool {
         self.0.writer.is_none()

@@ -3,12 +3,23 @@
 
 use super::types::StoreError;
 use rusqlite::{Connection, OpenFlags};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Readers kept open when nobody needs them.
 const KEPT: usize = 4;
+
+thread_local! {
+    /// Reads that this thread ran.
+    static READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many reads this thread ran itself. Writes always run on the writer's thread.
+pub(super) fn reads_here() -> u64 {
+    READS.get()
+}
 
 /// Opens readers as they are needed.
 pub(super) struct Pool {
@@ -26,6 +37,7 @@ impl Pool {
 
     /// Runs a read on a reader.
     pub(super) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        READS.set(READS.get() + 1);
         let idle = lock(&self.idle).pop();
         let conn = match idle {
             Some(conn) => conn,
@@ -41,6 +53,7 @@ impl Pool {
 
     /// Runs a read on one and the same reader each time: what `PRAGMA data_version` says compares only so.
     pub(super) fn watch<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        READS.set(READS.get() + 1);
         let mut watch = lock(&self.watch);
         if watch.is_none() {
             *watch = Some(reader(&self.path, self.immutable)?);

@@ -349,6 +349,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     super::memory::forget_session(apply, id, row)?;
     for table in [
         "shelf",
+        "shelf_tail",
         "posting",
         "retrieval_set",
         "capsule",

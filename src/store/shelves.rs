@@ -10,6 +10,8 @@ use rusqlite::OptionalExtension as _;
 
 /// A segment's number with its digest and its header.
 pub(super) type Segment = (Hash, Vec<u8>);
+/// What still grows, with the digest of the segment before it.
+pub(super) type Tail = (Option<Hash>, Vec<u8>);
 
 impl Store {
     /// The headers of a session's segments, in order.
@@ -19,6 +21,16 @@ impl Store {
                 "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY segment",
             )?;
             Ok(query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The part that still grew when it was stored last: digest of the segment before it, bytes.
+    pub fn shelf_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)",
+            )?;
+            Ok(query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
         })
     }
 
@@ -77,9 +89,38 @@ pub(super) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// What still grows, where it continues what is there and all of its messages are.
+pub(super) fn put_tail(
+    apply: &Apply<'_>,
+    session: SessionId,
+    before: Option<Hash>,
+    keys: &[Hash],
+    body: &[u8],
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let mut last =
+        apply.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1")?;
+    if last.query_row([row], |row| row.get::<_, Hash>(0)).optional()? != before {
+        return Ok(());
+    }
+    let mut there =
+        apply.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
+    for key in keys {
+        if !there.exists((row, key))? {
+            return Ok(());
+        }
+    }
+    apply.run(
+        "INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)",
+        &[&row, &before, &body],
+    )?;
+    Ok(())
+}
+
 /// All segments of a session go.
 pub(super) fn drop_all(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
     apply.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
     apply.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
+    apply.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])?;
     Ok(())
 }

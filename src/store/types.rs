@@ -227,6 +227,18 @@ pub enum Write {
         /// Its postings by term, opaque.
         lists: Vec<(u64, Vec<u8>)>,
     },
+    /// The part of a session's word index that still grows, in place of the one before. Passed over where it does not
+    /// continue the last segment, or where one of its messages was removed.
+    PutTail {
+        /// Where.
+        session: SessionId,
+        /// Digest of the last segment; none where there is none.
+        before: Option<Hash>,
+        /// The messages whose words are in it.
+        keys: Vec<Hash>,
+        /// It, opaque.
+        body: Vec<u8>,
+    },
     /// Drops a session's word index: it is of another version, or damaged.
     DropShelf(SessionId),
     /// What was looked up for a call (known ids are passed over).

@@ -174,25 +174,42 @@ impl Bench {
         self.perform(cmds)
     }
 
-    /// Draws, waits for something to happen, takes everything in that is there, and draws again.
+    /// Draws, waits for something to happen, takes everything in that is there, and draws again. A person is shown what a
+    /// key did at once, unless keys come faster than frames; what the engine tells waits for the next frame.
     fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
+        let mut shown: Option<Instant> = None;
         loop {
             self.draw()?;
             let drawn = Instant::now();
             let Some(first) = self.wait(from) else { return Ok(Exit::Quit) };
-            self.take(first)?;
-            self.drain(from)?;
-            while let Some(rest) = FRAME.checked_sub(drawn.elapsed()).filter(|_| !self.model.quit) {
-                match from.recv_timeout(rest) {
-                    Ok(msg) => self.take(msg)?,
-                    Err(_) => break,
-                }
+            let mut pressed = self.take_in(first, from)?;
+            loop {
+                let since = if pressed { shown } else { Some(drawn) };
+                let rest = since.and_then(|since| FRAME.checked_sub(since.elapsed()));
+                let Some(rest) = rest.filter(|_| !self.model.quit) else { break };
+                let Ok(msg) = from.recv_timeout(rest) else { break };
+                pressed |= self.take_in(msg, from)?;
             }
             self.drain(from)?;
+            if pressed {
+                shown = Some(Instant::now());
+            }
             if self.model.quit {
                 return Ok(self.ended.map_or(Exit::Quit, Exit::Signal));
             }
         }
+    }
+
+    /// Takes a message in and all that wait behind it; says whether a person did one of them.
+    fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<bool> {
+        let by_person = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Wheel(_));
+        let mut pressed = by_person(&first);
+        self.take(first)?;
+        while let Ok(msg) = from.try_recv() {
+            pressed |= by_person(&msg);
+            self.take(msg)?;
+        }
+        Ok(pressed)
     }
 
     fn now(&self) -> u64 {

@@ -18,6 +18,7 @@ mod engine_lanes;
 mod engine_turns;
 mod foreign;
 mod laws;
+mod looking;
 mod memory;
 mod meter;
 #[cfg(unix)]
@@ -26,6 +27,7 @@ mod retrieval;
 mod scenarios;
 mod screens;
 mod stats;
+mod stranger;
 mod support;
 mod tokenizer;
 mod versions;

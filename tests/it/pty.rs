@@ -8,3 +8,4 @@ mod journeys;
 mod shell;
 mod sizes;
 mod timing;
+mod tour;

@@ -3,6 +3,7 @@
 
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
+use pleach::store::{OpenOptions, Store};
 use serde_json::{Value, json};
 
 fn server() -> Server {
@@ -174,4 +175,29 @@ fn many_queries_in_one_go() {
     std::fs::write(&batch, "{\"id\": 1}\n").unwrap();
     let said = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
     assert!(said.err.contains("line 1") && said.err.contains("query"), "{}", said.err);
+}
+
+#[test]
+fn the_index_is_gone_on_from_where_it_stood() {
+    let home = Home::new("");
+    let topics = ["harbour", "meadow", "kiln", "lantern", "orchard"];
+    let line = |n: usize| {
+        let parent = (n > 0).then(|| format!("m{}", n - 1));
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+        let content = format!("Remark {n} of the {} and of crate{}.", topics[n % 5], n % 50);
+        json!({"id": format!("m{n}"), "parent": parent, "role": role, "content": content}).to_string()
+    };
+    let file = home.path("long.jsonl");
+    std::fs::write(&file, (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+    let store = || Store::open(&OpenOptions { path: home.store(), read_only: true }).unwrap().store;
+    let session = store().sessions().unwrap()[0].id;
+    assert!(store().shelf_tail(session).unwrap().is_none());
+    let question = "What was the remark on the kiln and crate17?";
+    let first = plan(&home, question, &[]);
+    assert!(!found(&first).is_empty(), "{first}");
+    assert!(store().shelf_tail(session).unwrap().is_some(), "less than a segment is stored too");
+    assert_eq!(plan(&home, question, &[]), first);
+    home.ok(&["message", "remove", "m17", "--yes"]);
+    assert!(store().shelf_tail(session).unwrap().is_none());
 }

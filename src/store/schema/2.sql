@@ -144,6 +144,14 @@ CREATE TABLE branch_run (
 ) STRICT;
 CREATE INDEX branch_run_by_session ON branch_run (session, n);
 
+-- The part of a session's word index that still grows, as it stood lately; `before` is the digest of the last segment. A
+-- program that starts goes on from here.
+CREATE TABLE shelf_tail (
+  session INTEGER PRIMARY KEY REFERENCES session (n),
+  before BLOB,
+  body BLOB NOT NULL
+) STRICT;
+
 -- Texts of workspace files before and after tools changed them, for undo; they go with their session.
 CREATE TABLE file_text (
   session INTEGER NOT NULL REFERENCES session (n),

@@ -203,3 +203,25 @@ fn a_purge_waits_for_readers_and_says_so() {
     }
     assert_eq!(hits(&folder), 0);
 }
+
+#[test]
+fn an_index_that_holds_removed_words_is_not_taken_in() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, [SECRET, "answer", "more"]);
+    let session = scene.session;
+    let keys: Vec<Hash> = scene.nodes.iter().map(|node| node.head.key).collect();
+    let put = |before: Option<Hash>, keys: &[Hash]| {
+        let (keys, body) = (keys.to_vec(), vec![1, 2, 3]);
+        store.write(vec![Write::PutTail { session, before, keys, body }]).unwrap();
+        store.shelf_tail(session).unwrap()
+    };
+    assert_eq!(put(Some(Hash::of(b"another")), &keys), None, "it continues nothing that is there");
+    assert_eq!(put(None, &keys), Some((None, vec![1, 2, 3])));
+    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    assert_eq!(store.shelf_tail(session).unwrap(), None, "it goes with the message");
+    assert_eq!(put(None, &keys), None, "a program that does not know yet cannot bring it back");
+    assert!(put(None, &keys[1..]).is_some());
+    store.write(vec![Write::DeleteSession(session)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM shelf_tail"), 0);
+}

@@ -263,18 +263,30 @@ impl Composer {
         self.choice = 0;
     }
 
+    /// The text goes into the history, from which it can be brought back.
+    pub fn put_by(&mut self) {
+        let text = self.text();
+        if self.back.is_none() && !self.commanding() {
+            self.remember(&text);
+        }
+    }
+
     /// The text was sent: it goes into the history and away.
     pub fn sent(&mut self, text: &Arc<str>) {
+        self.remember(text);
+        if self.kind == DraftKind::Message {
+            self.clear();
+        } else {
+            self.end_edit();
+        }
+    }
+
+    fn remember(&mut self, text: &Arc<str>) {
         if !text.is_empty() && self.history.last() != Some(text) {
             self.history.push(text.clone());
             if self.history.len() > HISTORY {
                 self.history.remove(0);
             }
-        }
-        if self.kind == DraftKind::Message {
-            self.clear();
-        } else {
-            self.end_edit();
         }
     }
 

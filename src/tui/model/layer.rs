@@ -94,6 +94,12 @@ pub enum Act {
     Models,
     /// Deletes a session for good.
     DeleteSession(SessionId),
+    /// Throws the draft of a summary away.
+    RejectDraft(BranchId),
+    /// Has the draft on the screen written anew.
+    Redraft,
+    /// Leaves an edited text as it was before.
+    Forget,
     /// Makes a stored call again as it was.
     Replay(RunId),
     /// Chooses a model to make it again with.

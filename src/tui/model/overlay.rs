@@ -88,6 +88,8 @@ pub struct Overlay {
     pub steps: HashMap<Hash, Vec<String>>,
     /// How items went in the newest calls, by atom, oldest first.
     pub lately: HashMap<Hash, ItemHistory>,
+    /// Items whose newest calls were asked about and answered for.
+    pub told: HashSet<Hash>,
     /// The turns of ranges that were opened, by atom.
     pub past: HashMap<Hash, Vec<Past>>,
     /// Lines that were taken, to be acted on together.
@@ -112,6 +114,7 @@ impl Overlay {
         self.texts.clear();
         self.steps.clear();
         self.lately.clear();
+        self.told.clear();
         self.drop_gone();
         self.list();
         self.go_to(selected);

@@ -3,7 +3,7 @@
 
 use super::{acts, compare, ledger, send};
 use crate::domain::diff::{ItemHistory, PlanDiff};
-use crate::domain::failure::Failure;
+use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::RunId;
 use crate::domain::mark::Atom;
 use crate::domain::run::RunCard;
@@ -44,18 +44,21 @@ pub(super) fn answer(
         (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket, compared),
         (Pending::Compare, Err(failure)) => compare::failed(model, ticket, &failure),
         (Pending::History, Ok(Answer::History(history))) => told(model, history),
-        (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, &history),
-        (Pending::Lately(_) | Pending::Steps(_), Err(_)) => {}
+        (Pending::Lately(atom), Ok(Answer::History(history))) => lately(model, atom, Some(&history)),
+        (Pending::Lately(_), Err(failure)) if failure.kind == FailureKind::Stale => {}
+        (Pending::Lately(atom), Err(_)) => lately(model, atom, None),
+        (Pending::Steps(_), Err(_)) => {}
         other => return Some(other),
     }
     None
 }
 
-/// How an item went in the newest calls, in the detail pane.
-fn lately(model: &mut Model, atom: Atom, history: &ItemHistory) {
+/// How an item went in the newest calls, in the detail pane; nothing where it cannot be told.
+fn lately(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
     for layer in &mut model.layers {
         if let Layer::Overlay(overlay) = layer {
-            overlay.lately.insert(atom.key(), history.clone());
+            overlay.told.insert(atom.key());
+            overlay.lately.extend(history.map(|history| (atom.key(), history.clone())));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::ids::BranchId;
 use crate::engine::api::{Answer, Condense, Request};
 use crate::tui::model::composer;
 use crate::tui::model::drafts::{Desk, Item, Making, Part, Shelf};
-use crate::tui::model::layer::{Edited, Editor, Layer, Reader};
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -21,7 +21,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Draft => open(model, out),
         Action::Capsules => shelf(model, out),
         Action::TakeBack => take_back(model, out),
-        Action::Redraft => redraft(model, out),
+        Action::Redraft => ask_to_redraft(model, out),
         Action::AcceptDraft | Action::RejectDraft | Action::KeepItem | Action::KeepAll | Action::EditDraft => {
             decide(model, run, out);
         }
@@ -93,7 +93,10 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             ask(model, branch, Condense::Accept { draft: number }, out);
             model.plan.hurry(model.now);
         }
-        Action::RejectDraft => ask(model, branch, Condense::Reject, out),
+        Action::RejectDraft if work(&draft).is_some() => {
+            doubt(model, &draft, "Throw this draft away?", "yes, throw it away", Act::RejectDraft(branch));
+        }
+        Action::RejectDraft => reject(model, branch, out),
         Action::KeepAll => ask(model, branch, Condense::KeepAll { draft: number }, out),
         Action::KeepItem => {
             let act = match desk.selected() {
@@ -104,6 +107,42 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             ask(model, branch, act, out);
         }
         _ => edit(model, branch, number, &draft.body),
+    }
+}
+
+/// What would be lost with a draft that cannot simply be made again.
+fn work(draft: &CapsuleDraft) -> Option<&'static str> {
+    match draft.capsule.source {
+        CapsuleSource::User => Some("You edited it; what you wrote cannot be brought back."),
+        CapsuleSource::Llm => Some("A model wrote it; to have it again is another call."),
+        CapsuleSource::Extractive if draft.capsule.kept.is_empty() => None,
+        CapsuleSource::Extractive => Some("You chose what it keeps; you would have to choose again."),
+    }
+}
+
+/// Asks before such a draft goes.
+fn doubt(model: &mut Model, draft: &CapsuleDraft, title: &str, yes: &str, act: Act) {
+    let words = work(draft).map(str::to_owned).into_iter().collect();
+    let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
+    model.layers.push(Layer::Question(Question { title: title.to_owned(), words, choices, cursor: 0 }));
+}
+
+/// Throws the draft away.
+pub(super) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+    ask(model, branch, Condense::Reject, out);
+}
+
+/// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
+fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
+    let draft = match model.layers.last() {
+        Some(Layer::Draft(desk)) => desk.draft.clone(),
+        _ => None,
+    };
+    match draft.filter(|draft| draft.capsule.source == CapsuleSource::User) {
+        Some(draft) => {
+            doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft);
+        }
+        None => redraft(model, out),
     }
 }
 
@@ -258,7 +297,7 @@ fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Has it written anew: a draft by the other writer, a capsule of the list by its own.
-fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(super) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = match model.layers.last() {
         Some(Layer::Draft(desk)) => desk.draft.as_ref().map(|draft| {
             let by = if draft.capsule.source == CapsuleSource::Llm { By::Extractive } else { By::Model };

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, calls, consent, drafts};
+use super::{answers, ask, branches, calls, consent, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
@@ -176,13 +176,30 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
     let Some(session) = &mut model.session else { return };
     let other = session.find(id).is_some_and(|old| old.capsules != branch.capsules);
+    let left = id == session.current && branch.archived && session.find(id).is_some_and(|old| !old.archived);
+    let parent = branch.parent;
     session.put_branch(branch);
+    if left {
+        leave(model, parent, out);
+    }
     model.refresh();
     if other {
         drafts::list(model, out);
     }
     if is_current(model, id) {
         model.plan.touch(model.now);
+    }
+}
+
+/// The branch stood on was put away (its fork was undone): back to where it came from, with the keys where they were.
+fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let open = |id: &BranchId| session.find(*id).is_some_and(|branch| !branch.archived);
+    let first = || session.branches.iter().find(|branch| !branch.archived).map(|branch| branch.id);
+    if let Some(next) = parent.filter(open).or_else(first) {
+        let focus = model.focus;
+        branches::switch(model, next, out);
+        model.focus = focus;
     }
 }
 

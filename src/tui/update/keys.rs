@@ -335,7 +335,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if aside::leave(model, out) {
         return;
     }
-    if workshop::keeps_text(model) || model.layers.pop().is_some() {
+    if workshop::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -402,11 +402,12 @@ fn clear(model: &mut Model) {
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return raw::leave(model);
     }
-    if workshop::keeps_text(model) || model.layers.pop().is_some() {
+    if workshop::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
+            model.composer.put_by();
             model.composer.clear();
         }
         model.plan.touch(model.now);

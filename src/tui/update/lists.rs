@@ -199,7 +199,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
-        Choice::Nothing => {}
+        Choice::Nothing | Choice::Rule(..) => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
         Choice::Message(node) => super::find::go(model, node, out),
         Choice::Action(action) => {
@@ -210,7 +210,6 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, Pending::Open, out);
         }
-        Choice::Rule(..) => {}
         Choice::Without(run, atom) => {
             model.layers.pop();
             super::trials::replay(model, run, None, Some(atom), out);

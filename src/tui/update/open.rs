@@ -2,6 +2,7 @@
 //! Not for: moving about in them (`lists`).
 
 use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
+use crate::domain::branch::Overrides;
 use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -113,10 +114,17 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(Layer::Overlay(overlay)) = model.layers.last() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
-    let asked = model.pending.values().any(|p| *p == Pending::RowText(atom));
-    if !asked && !overlay.texts.contains_key(&atom.key()) && !matches!(atom, Atom::Range { .. }) {
+    if matches!(atom, Atom::Range { .. }) {
+        return;
+    }
+    let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
+    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Lately(atom));
+    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::RowText(atom)) {
         send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
         send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
+    }
+    // Given up when the next row is asked about, and then asked again once this one is selected again.
+    if untold {
         let item = Item::Atom(atom);
         send(model, Request::Why { branch, item, most: Some(calls::FEW) }, Pending::Lately(atom), out);
     }
@@ -227,6 +235,25 @@ pub(super) fn state(model: &mut Model) {
     let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
     let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
     model.layers.push(Layer::Editor(Box::new(editor)));
+}
+
+/// Leaving an editor whose text was changed asks what becomes of it. False where there is nothing to ask.
+pub(super) fn asks_to_save(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    if !editor.area.clone().undo() {
+        return false;
+    }
+    model.layers.push(Layer::Question(Question {
+        title: "Leave without saving?".to_owned(),
+        words: vec!["The text was changed.".to_owned()],
+        choices: vec![
+            ('n', "no, go on editing".to_owned(), Act::Close),
+            ('s', "save it".to_owned(), Act::Run(Action::Save)),
+            ('y', "yes, leave it as it was".to_owned(), Act::Forget),
+        ],
+        cursor: 0,
+    }));
+    true
 }
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -346,18 +373,8 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                 ask::ask(model, branch, draft, None, out);
             }
         }
-        Act::Budget(cap) => {
-            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-                overrides.budget = Some(cap);
-                branches::set_overrides(model, overrides, out);
-            }
-        }
-        Act::Policy(policy) => {
-            if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-                overrides.policy = Some(policy);
-                branches::set_overrides(model, overrides, out);
-            }
-        }
+        Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
+        Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
         Act::Unpin(atoms) => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
                 let items = atoms.into_iter().map(Item::Atom).collect();
@@ -373,6 +390,9 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Act::RejectDraft(branch) => drafts::reject(model, branch, out),
+        Act::Redraft => drafts::redraft(model, out),
+        Act::Forget => drop(model.layers.pop()),
         Act::Always(branch, index, scope, rule) => {
             let hunks = model.layers.iter().rev().find_map(|layer| match layer {
                 Layer::Consent(ask) => Some(ask.chosen()),
@@ -393,6 +413,14 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     }
     send(model, Request::Trust { trusted }, Pending::Act, out);
     model.plan.hurry(model.now);
+}
+
+/// Changes what the branch stood on overrides.
+fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &mut Vec<Cmd>) {
+    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+        change(&mut overrides);
+        branches::set_overrides(model, overrides, out);
+    }
 }
 
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -208,7 +208,13 @@ fn one_key_each_decides() {
     let keep = |items: Vec<usize>| Condense::Keep { draft: 3, items };
     assert_eq!(acts(&stage), [keep(vec![0]), keep(vec![1]), Condense::KeepAll { draft: 3 }]);
     came(&mut stage, Some(draft(3, vec![kept()])));
-    stage.press("g space m u a x");
+    stage.press("g space m b a x");
+    assert_eq!(
+        acts(&stage).last(),
+        Some(&Condense::Accept { draft: 3 }),
+        "what a model wrote is not thrown away unasked"
+    );
+    stage.press("y");
     let wanted = [
         Condense::Unkeep { draft: 3, item: 0 },
         Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(4), by: By::Extractive },
@@ -298,7 +304,7 @@ fn summaries_are_listed_taken_back_and_made_anew() {
     stage.reply(|r| matches!(r, Request::Condense { act: Condense::List, .. }), Answer::Capsules(cards.clone()));
     pictures("capsules", &mut stage);
     stage.press("m");
-    stage.press("f5 j u enter");
+    stage.press("f5 j b enter");
     let by = By::Extractive;
     let wanted = [
         Condense::List,

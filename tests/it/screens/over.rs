@@ -189,7 +189,7 @@ fn a_line_without_others_opens_to_its_full_text() {
 
 const BODY: &str = "{\"model\":\"gpt-4.1-mini\",\"messages\":[{\"role\":\"system\",\"content\":\"You are a helpful assistant.\\n\\nGoal: fix login\"},{\"role\":\"user\",\"content\":\"Why does login\u{a0}fail?  \\nAfter the refresh\u{200b}\"},{\"role\":\"assistant\",\"content\":\"The token is rotated.\"},{\"role\":\"user\",\"content\":\"And with two tabs?\"}],\"stream\":true}";
 
-fn raw() -> Box<RawRequest> {
+pub(crate) fn raw() -> Box<RawRequest> {
     let part = |message, bytes, title: &str, tokens| RawPart { message, bytes, title: title.into(), tokens };
     let parts = vec![
         part(0, 32, "system", 210),

@@ -356,6 +356,16 @@ impl Client {
         Ticket(self.next)
     }
 
+    /// Hands a request in under a screen's own ticket.
+    pub(crate) fn send_as(&self, ticket: Ticket, request: Request) {
+        self.door.send(ticket, request);
+    }
+
+    /// The next event, if one comes in time; it is not kept.
+    pub(crate) fn next_event(&self, patience: Duration) -> Option<Event> {
+        self.events.recv_timeout(patience).ok()
+    }
+
     /// Waits for an event and gives its place in `seen`; looks at those from `from` on.
     pub(crate) fn wait(&mut self, from: usize, wanted: impl Fn(&Event) -> bool) -> usize {
         let until = Instant::now() + PATIENCE;

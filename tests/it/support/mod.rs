@@ -2,12 +2,15 @@
 
 pub(crate) mod bench;
 pub(crate) mod binary;
+#[cfg(unix)]
+pub(crate) mod cast;
 pub(crate) mod chatgpt;
 pub(crate) mod damage;
 pub(crate) mod embeddings;
 pub(crate) mod foreign;
 #[cfg(unix)]
 pub(crate) mod lexer;
+pub(crate) mod live;
 mod look;
 #[cfg(unix)]
 pub(crate) mod pty;

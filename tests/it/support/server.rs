@@ -67,15 +67,39 @@ impl Server {
         Self::serve(scripts, Some(json(200, &[], r#"{"object":"list","data":[]}"#)))
     }
 
+    /// Starts a server of several models, each of which has one answer to everything.
+    pub(crate) fn models(answers: &[(&str, &str)]) -> Self {
+        let list: Vec<_> = answers.iter().map(|(name, _)| serde_json::json!({"id": name, "object": "model"})).collect();
+        let other = json(200, &[], &serde_json::json!({"object": "list", "data": list}).to_string());
+        let answers: Vec<(String, String)> = answers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let by_model = move |request: &Request| {
+            let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
+            let said = answers.iter().find(|(name, _)| body["model"] == **name).map_or("?", |(_, said)| said);
+            let pieces = said.split_inclusive(' ').map(words);
+            [stream()].into_iter().chain(pieces).chain([end()]).collect()
+        };
+        Self::run(Vec::new(), Some(other), Some(Box::new(by_model)))
+    }
+
     /// Starts a server whose scripts are for `POST`s only, with another answer to all other requests.
     pub(crate) fn serve(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>) -> Self {
+        Self::run(scripts, other, None)
+    }
+
+    fn run(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>, chosen: Option<Chosen>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (release, released) = channel();
         let (goes, gone) = channel();
-        let shared =
-            Shared { scripts, other, requests: Arc::clone(&requests), released: Arc::new(Mutex::new(released)), goes };
+        let shared = Shared {
+            scripts,
+            other,
+            chosen,
+            requests: Arc::clone(&requests),
+            released: Arc::new(Mutex::new(released)),
+            goes,
+        };
         let shared = Arc::new(shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -107,9 +131,13 @@ impl Server {
     }
 }
 
+/// What a `POST` is answered with.
+type Chosen = Box<dyn Fn(&Request) -> Vec<Step> + Send + Sync>;
+
 struct Shared {
     scripts: Vec<Vec<Step>>,
     other: Option<Vec<Step>>,
+    chosen: Option<Chosen>,
     requests: Arc<Mutex<Vec<Request>>>,
     released: Arc<Mutex<Receiver<()>>>,
     goes: Sender<()>,
@@ -119,6 +147,7 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) {
         let Some(request) = read_request(&mut stream) else { return };
         let aside = self.other.as_ref().filter(|_| request.method != "POST").cloned();
+        let aside = aside.or_else(|| self.chosen.as_ref().map(|chosen| chosen(&request)));
         let number = {
             let mut requests = self.requests.lock().unwrap();
             requests.push(request);

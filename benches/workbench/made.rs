@@ -1,0 +1,160 @@
+//! Made-up sessions and plans, as the engine would hand them over.
+
+use crate::{MAIN, SESSION};
+use pleach::domain::branch::{Branch, Overrides, SessionCard};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::NodeId;
+use pleach::domain::mark::Atom;
+use pleach::domain::message::{Content, End, Node, NodeHead, Part, Role, node_key};
+use pleach::domain::mode::Mode;
+use pleach::domain::plan::{
+    Basis, Budget, ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Scores, Source, Verdict,
+};
+use pleach::domain::policy::{Layout, Section};
+use pleach::domain::tokens::{Certainty, Encoding};
+use pleach::engine::api::SessionView;
+use uuid::Uuid;
+
+fn node(n: u128, parent: Option<&NodeHead>, role: Role, text: String) -> Node {
+    let content = Content { parts: vec![Part::Text { text }], extra: None };
+    let hash = content.hash();
+    let head = NodeHead {
+        id: NodeId(Uuid::from_u128(1_000 + n)),
+        key: node_key(parent.map(|p| p.key), role, Some(hash), 0, None),
+        parent: parent.map(|p| p.id),
+        ord: u32::try_from(n).unwrap(),
+        role,
+        end: End::Complete,
+        at: 1_795_348_800_000 + i64::try_from(n).unwrap() * 1_000,
+        bytes: content.bytes(),
+        calls: 0,
+        hidden: false,
+        imported: false,
+        content: Some(hash),
+        preview: NodeHead::preview_of(&content.words()),
+        model: (role == Role::Assistant).then(|| "model".to_owned()),
+        name: None,
+        lane: String::new(),
+        external_id: None,
+    };
+    Node { head, content }
+}
+
+pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
+    let messages = nodes.len() as u64;
+    let main = Branch {
+        id: MAIN,
+        session: SESSION,
+        name: "main".into(),
+        head: Some(head),
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: 0,
+        seq: 1,
+        overrides: Overrides::default(),
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        reply: None,
+        capsules: Vec::new(),
+    };
+    let card = SessionCard { id: SESSION, title: "bench".into(), created_at: 0, updated_at: 0, messages, branches: 1 };
+    SessionView {
+        card,
+        nodes: nodes.iter().map(|node| node.head.clone()).collect(),
+        branches: vec![main],
+        current: MAIN,
+        runs: Vec::new(),
+        traces: Vec::new(),
+        workspace: ("/project".into(), false),
+        drafts: Vec::new(),
+        recovered: Vec::new(),
+    }
+}
+
+/// A path of so many messages of so many bytes; every `side`-th message has another version beside it.
+pub(crate) fn talk(count: u128, bytes: usize, side: u128) -> (Vec<Node>, NodeId) {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut parent: Option<NodeHead> = None;
+    for n in 0..count {
+        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let prose = "The *refresh* token is rotated before the `old` one is stored.\n\n- one\n- two\n\n";
+        let text = format!("Message {n}.\n\n{}", prose.repeat((bytes / prose.len()).max(1)));
+        let here = node(n, parent.as_ref(), role, text);
+        if side > 0 && n % side == 0 {
+            nodes.push(node(count + n, parent.as_ref(), role, format!("Another version of message {n}.")));
+        }
+        parent = Some(here.head.clone());
+        nodes.push(here);
+    }
+    let head = parent.map(|head| head.id).unwrap();
+    (nodes, head)
+}
+
+/// A plan with so many turns as candidates, the newest tenth of which goes.
+pub(crate) fn plan(nodes: &[Node], candidates: usize) -> ContextPlan {
+    let turns: Vec<&[Node]> = nodes.chunks_exact(2).rev().take(candidates).collect();
+    let rows = turns.iter().rev().enumerate().map(|(at, turn)| row(at, turn, at * 10 >= candidates * 9)).collect();
+    let blank = Hash::default();
+    ContextPlan {
+        id: Hash::of(b"plan"),
+        basis: Basis { head: blank, marks: blank, draft: blank, wire: blank, frozen: blank },
+        input_digest: Hash::of(b"input"),
+        policy: "layered".into(),
+        policy_version: 1,
+        mode: Mode::Light,
+        layout: Layout::Classic,
+        profile: "openai".into(),
+        model: "model".into(),
+        encoding: Encoding::O200kBase,
+        certainty: Certainty::Estimated,
+        budget: Budget { context_window: 128_000, reserved_output: 4_000, safety: 1_000, prompt: 120_000, cap: None },
+        est_total: 90_000,
+        framing: 60,
+        tools: 0,
+        rows,
+        anchor: None,
+        retrieval_set_ids: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn row(at: usize, turn: &[Node], goes: bool) -> Row {
+    let item = |node: &Node| Item {
+        key: node.head.key,
+        node: Some(node.head.id),
+        role: node.head.role,
+        form: Form::Full,
+        tokens: 450,
+        title: node.head.preview.clone(),
+        calls: 0,
+        orphan: false,
+    };
+    let remedy = Remedy {
+        action: "include-once".into(),
+        does: "includes it for this call".into(),
+        pushes_out: 900,
+        pushes_turns: 1,
+    };
+    let (verdict, reason) = if goes {
+        (Verdict::In { section: Section::Recent }, Reason::Recent)
+    } else {
+        (Verdict::Out { needed: 900, remedy: Some(remedy) }, Reason::OutsideWindow)
+    };
+    let (first, last) = (&turn[0].head, &turn[1].head);
+    Row {
+        atom: Atom::Turn { user: first.key, tip: last.key },
+        kind: RowKind::Turn,
+        verdict,
+        reason,
+        tokens: 900,
+        title: first.preview.clone(),
+        text: None,
+        scores: Scores::default(),
+        source: Source { turn: Some(at as u32 + 1), message: Some(first.id), at: Some(first.at), ..Source::default() },
+        pin: None,
+        items: turn.iter().map(item).collect(),
+        turns: 1,
+    }
+}

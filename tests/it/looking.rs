@@ -1,0 +1,99 @@
+//! What takes a while holds nothing else up: stored calls are looked at beside the engine.
+
+use crate::support::bench::{Bench, Model};
+use crate::support::live::Live;
+use pleach::domain::failure::FailureKind;
+use pleach::domain::mark::Atom;
+use pleach::engine::api::{Answer, Event, Item, Request, Ticket, Which};
+use pleach::store::Store;
+use pleach::tui::model::layer::Layer;
+
+/// In which order these tickets were answered.
+fn order(seen: &[Event], tickets: [Ticket; 2]) -> Vec<Ticket> {
+    let answered = |event: &Event| match event {
+        Event::Answer { ticket, .. } => Some(*ticket).filter(|ticket| tickets.contains(ticket)),
+        _ => None,
+    };
+    seen.iter().filter_map(answered).collect()
+}
+
+#[test]
+fn a_long_look_at_stored_calls_holds_nothing_up() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let branch = client.session();
+    for n in 0..24 {
+        client.say(branch, &format!("Question {n}?"));
+    }
+    let runs = client.runs();
+    let which = |at: usize| Which::Named(runs[at].id.to_string());
+    let view = client.open();
+    let atom = Atom::Message { node: view.nodes[0].key };
+    let mut overtook = false;
+    // On one thread the answers would come in the order of the requests, whatever the machine does meanwhile.
+    for _ in 0..50 {
+        let mut long = Vec::new();
+        for at in 1..runs.len() {
+            long.push(client.post(Request::DiffPlans { before: Some(which(0)), after: which(at) }));
+        }
+        let (last, short) = (long[long.len() - 1], client.post(Request::Sessions));
+        assert!(matches!(client.answer(last), Ok(Answer::Diff(_))));
+        assert!(matches!(client.answer(short), Ok(Answer::Sessions(_))));
+        overtook |= order(&client.seen, [last, short]) == [short, last];
+        if overtook {
+            break;
+        }
+    }
+    assert!(overtook, "the short question waited for the long ones every time");
+    let why = |most: Option<u32>| Request::Why { branch, item: Item::Atom(atom), most };
+    let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
+    let whole = client.post(why(None));
+    let newest = *passing.last().unwrap();
+    let Ok(Answer::History(told)) = client.answer(newest) else { panic!("the newest is answered") };
+    assert!(!told.stays.is_empty());
+    assert!(matches!(client.answer(whole), Ok(Answer::History(_))), "what was asked for is not given up");
+    for ticket in &passing[..29] {
+        match client.answer(*ticket) {
+            Ok(Answer::History(_)) => {}
+            Err(failure) => assert_eq!(failure.kind, FailureKind::Stale, "{failure}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The screen and the engine in one process; this test's thread is the screen's.
+#[test]
+fn the_screen_never_reads_from_the_store() {
+    let bench = Bench::new(&Model::new([]));
+    let store = bench.store();
+    let mut client = bench.start();
+    let branch = client.session();
+    for words in ["How do bees dance?", "And wasps?"] {
+        client.say(branch, words);
+    }
+    let before = Store::reads_of_this_thread();
+    store.sessions().unwrap();
+    assert_eq!(Store::reads_of_this_thread(), before + 1, "reads are counted");
+
+    let before = Store::reads_of_this_thread();
+    let mut live = Live::open(client, "test", (120, 35));
+    live.types("Which of them waggle");
+    live.until(|model| model.branch().is_some_and(|branch| model.plan.plan(branch.id).is_some()));
+    for keys in ["ctrl-o j k h", "esc ctrl-r", "b e e esc", "f8 j esc", "f9 enter", "esc ctrl-b j c", "esc f6", "f3"] {
+        keys.split(' ').for_each(|key| live.press(key));
+        live.frame();
+        live.until(|model| model.pending.is_empty());
+        live.frame();
+        live.press("esc");
+    }
+    while !live.model.layers.is_empty() {
+        live.press("esc");
+    }
+    live.press("enter");
+    live.until(|model| model.composer.is_empty());
+    live.until(|model| model.live.is_empty());
+    live.frame();
+    let last = live.model.layers.last();
+    assert!(!matches!(last, Some(Layer::Question(_))), "{last:?}");
+    assert_eq!(Store::reads_of_this_thread(), before, "the screen's own thread read from the store");
+}

@@ -1,0 +1,229 @@
+//! The tour: what the workbench is for, from end to end, against a server with two models. With `PLEACH_TOUR=FILE` it also
+//! writes the recording that the repository keeps: `PLEACH_TOUR=$PWD/assets/tour.cast cargo test --test it -- tour`.
+
+use crate::support::cast::Cast;
+use crate::support::pty::{Home, Pty, Start};
+use crate::support::server::Server;
+use serde_json::Value;
+
+const SIZE: (u16, u16) = (110, 32);
+const STEADY: &str = "Store the new token first, then rotate: a crash in between loses nothing.";
+const SWIFT: &str = "Rotate first; it is one write less.";
+const FIRST: &str = "Why does login fail after the refresh?";
+const SECOND: &str = "And which order is safer?";
+const THIRD: &str = "Show me the test for it.";
+
+struct Tour {
+    pty: Pty,
+    cast: Cast,
+}
+
+impl Tour {
+    fn keys(&self, keys: &str) -> &Self {
+        self.pty.keys(keys);
+        self
+    }
+
+    /// Types as a person does: the screen follows.
+    fn types(&self, text: &str) -> &Self {
+        for word in text.split_inclusive(' ') {
+            self.pty.keys(word);
+            self.pty.see(word.trim());
+        }
+        self.pty.see(text);
+        self
+    }
+
+    /// What must stand on the screen now; with that the step is over.
+    #[track_caller]
+    fn stands(&mut self, step: &str, wanted: &[&str]) -> String {
+        let screen = self.pty.until(step, |screen| wanted.iter().all(|words| screen.contains(words)));
+        self.cast.step(step, &self.pty.raw());
+        screen
+    }
+}
+
+/// The word after another on the screen.
+fn after(screen: &str, word: &str) -> String {
+    let rest = screen.split_once(word).unwrap_or_else(|| panic!("no {word:?} in:\n{screen}")).1;
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_tour() {
+    let server = Server::models(&[("steady", STEADY), ("swift", SWIFT)]);
+    let mut home = Home::server(&server.base_url());
+    home.set("PLEACH_MODEL", "steady");
+    home.set("COLORTERM", "truecolor");
+    let pty = Start::new(&home).size(SIZE.0, SIZE.1).run();
+    let mut tour = Tour { pty, cast: Cast::new(SIZE, "pleach: a tour") };
+    let planned = ask_and_look_at_why(&mut tour);
+    exclude_and_see_the_what_if(&mut tour, &planned);
+    fork_and_race(&mut tour);
+    compare_and_pick_back(&mut tour);
+    replay_without_an_item(&mut tour);
+    undo_everything(&mut tour, &planned);
+    tour.keys("\x1b");
+    tour.pty.until("the composer has the keys", |screen| screen.contains("all actions"));
+    tour.keys("\x03");
+    tour.stands("that was the tour", &["write a message"]);
+    tour.keys("\x04");
+    let Tour { pty, cast } = tour;
+    assert_eq!(pty.ended().code, 0);
+    told(&home, &server);
+    if let Some(file) = std::env::var_os("PLEACH_TOUR") {
+        std::fs::write(file, cast.text()).unwrap();
+    }
+}
+
+/// Gives the request of the plan that was drawn before anything was changed.
+fn ask_and_look_at_why(tour: &mut Tour) -> String {
+    tour.stands("open: Enter sends exactly what the panel shows", &["Write below", "Context", "write a message"]);
+    tour.types(FIRST).keys("\r");
+    tour.stands("ask: the answer streams", &["loses nothing.", "in est"]);
+    tour.pty.until("the turn is over", |screen| screen.contains("write a message"));
+    tour.types(SECOND).keys("\r");
+    tour.pty.until("the second answer", |screen| screen.matches("loses nothing.").count() == 2);
+    tour.pty.until("the turn is over", |screen| screen.contains("write a message"));
+    tour.types(THIRD);
+    tour.pty.until("the plan of the draft", |screen| screen.contains("recent turns 2"));
+    tour.keys("\x0f");
+    let screen = tour.stands(
+        "look: every row of the next call, in or out, with its tokens and its reason",
+        &["What the next call holds", FIRST, SECOND, THIRD, "recent", "open"],
+    );
+    let planned = after(&screen, "request ");
+    tour.keys("jj");
+    tour.stands(
+        "why: the text of a turn, its window, its calls",
+        &["Recent: inside the window.", "── user ──", "1 call: your message"],
+    );
+    tour.keys("h");
+    tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Recent: inside the window"]);
+    tour.keys("\x1b");
+    tour.stands("back in the overlay", &["What the next call holds"]);
+    planned
+}
+
+fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
+    tour.keys("x");
+    let screen = tour.stands(
+        "exclude: the plan is solved again at once",
+        &["You excluded it.", "excluded 1", "x takes the exclusion back"],
+    );
+    assert_ne!(after(&screen, "request "), planned, "{screen}");
+    tour.keys("\x1b");
+    tour.stands("the turn is marked in the conversation", &["✕ you", "✕ steady", THIRD]);
+    tour.keys("\x1b[18~");
+    tour.stands(
+        "what if: the same call under other settings, before it is made",
+        &["What if", "as it stands", "mode Heavy", "policy window", "layout classic", "Enter takes it"],
+    );
+    tour.keys("jj");
+    tour.stands("what if: one is chosen", &["mode Heavy"]);
+    tour.keys("\r");
+    tour.stands("what if: and taken, undoably", &["CTX: Heavy", "u undoes it"]);
+}
+
+fn fork_and_race(tour: &mut Tour) {
+    tour.keys("\tGf");
+    tour.stands(
+        "fork: another branch with its own pins and settings",
+        &["▸ main-2", "○ main", "● main-2", "CTX: Heavy"],
+    );
+    tour.types("/race model:swift model:steady Which is faster?").keys("\r");
+    tour.stands(
+        "race: one question, two models, side by side",
+        &["A race of 2", "race-1: model swift", "race-2: model steady", SWIFT, "Store the new token"],
+    );
+    tour.pty.until("both have ended", |screen| screen.matches(" in est").count() == 2);
+    tour.keys("\x1b");
+    tour.stands("race: all are kept as branches", &["○ race-1", "○ race-2"]);
+}
+
+fn compare_and_pick_back(tour: &mut Tour) {
+    tour.keys("\x02g\r");
+    tour.stands("stand on the first branch", &["▸ main ·", "● main  "]);
+    tour.keys("\x02jj");
+    tour.pty.until("the branches have the keys", |screen| screen.contains("stand here"));
+    tour.keys("c");
+    tour.stands(
+        "compare: two branches from where they part",
+        &["main beside race-1", "They part after turn 2", "Which is faster?", SWIFT, "pick onto"],
+    );
+    tour.keys("\tp");
+    tour.pty.until("the other side is chosen", |screen| screen.contains("▸ race-1"));
+    tour.keys("\x1b");
+    tour.stands("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 onto main", "◆"]);
+    tour.keys("\x0f");
+    tour.stands("pick back: it goes with the next call", &["branch \"race-1\"", "sticky", "excluded 1"]);
+    tour.keys("\x1b");
+    tour.stands("back in the chat", &["● main  "]);
+}
+
+fn replay_without_an_item(tour: &mut Tour) {
+    tour.keys("\x1b");
+    tour.pty.until("the composer has the keys", |screen| screen.contains("all actions"));
+    tour.keys("\tG");
+    tour.stands("the newest answer is selected", &["p pin", "R again"]);
+    tour.keys("Z");
+    tour.stands("replay: a stored call, made again", &["Make this call again?", "without one item of it"]);
+    tour.keys("w");
+    tour.stands("replay: which item is left out?", &["Make the call again without", "turn 1: Why does login"]);
+    tour.types("login").keys("\r");
+    tour.stands(
+        "replay: then and now, side by side",
+        &["A call made again without an item", "now, without Why does login", "may be chance"],
+    );
+    tour.pty.until("both answers", |screen| screen.matches(" in est").count() == 2);
+    tour.keys("m");
+    tour.pty.until("the note is taken", |screen| screen.contains("A call made again without an item"));
+    tour.keys("\x1b");
+    tour.stands("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
+}
+
+fn undo_everything(tour: &mut Tour, planned: &str) {
+    tour.keys("\x02");
+    tour.pty.until("the branches have the keys", |screen| screen.contains("stand here"));
+    let steps = [
+        ("the note", "Undone: changed the settings of main"),
+        ("the replay", "Undone: made a call again"),
+        ("what was picked", "Undone: picked 1 item of race-1 onto main"),
+        ("the race", "Undone: began a race of 2"),
+        ("the fork", "Undone: forked main-2"),
+        ("the mode", "Undone: changed the settings of main"),
+        ("the exclusion", "Undone: Excluded"),
+    ];
+    for (what, said) in steps {
+        tour.keys("u");
+        tour.stands(&format!("undo: {what}"), &[said]);
+    }
+    tour.keys("u");
+    let screen = tour.stands("undo: nothing is left to undo", &["There is nothing to undo", "CTX: Light", "● main"]);
+    assert!(!screen.contains("race-1") && !screen.contains("main-2") && !screen.contains('✕'), "{screen}");
+    tour.keys("\x1b");
+    tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("all actions"));
+    tour.keys("\x0f");
+    let first = format!("request {planned}");
+    tour.stands("the plan is the first one again, to the byte", &["What the next call holds", THIRD, &first]);
+}
+
+/// What the store and the server know of it.
+fn told(home: &Home, server: &Server) {
+    let runs = home.json(&["plans", "list"]);
+    let mut stored: Vec<String> =
+        runs.as_array().unwrap().iter().map(|run| run["request_digest"].as_str().unwrap().to_owned()).collect();
+    let posts = server.requests().into_iter().filter(|request| request.method == "POST");
+    let mut came: Vec<String> = Vec::new();
+    let mut models: Vec<String> = Vec::new();
+    for request in posts {
+        came.push(blake3::hash(&request.body).to_hex().to_string());
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        models.push(body["model"].as_str().unwrap().to_owned());
+    }
+    stored.sort();
+    came.sort();
+    assert_eq!(came, stored, "every call that was made stands in the store as it went");
+    models.sort();
+    assert_eq!(models, ["steady", "steady", "steady", "steady", "swift"]);
+}

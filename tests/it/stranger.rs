@@ -1,0 +1,427 @@
+//! What a stranger may rely on: everything is reached from the keyboard and from help, every screen opens and closes, a key
+//! does one thing in one place, and nothing is destroyed that cannot be undone and was not asked about.
+
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, RETRY};
+use crate::screens::over;
+use crate::support::bench::{Bench, Client, Model, message};
+use crate::support::binary::Home;
+use pleach::config::keymap::{Action, Chord, Keymap};
+use pleach::domain::branch::{Branch, Overrides};
+use pleach::domain::consent::{Asking, Command, Deed};
+use pleach::domain::diff::ItemHistory;
+use pleach::domain::ids::BranchId;
+use pleach::domain::mark::{Atom, MarkKind};
+use pleach::domain::memory::{Memory, MemoryKind};
+use pleach::domain::message::NodeHead;
+use pleach::domain::mode::Mode;
+use pleach::engine::api::{Act, Answer, Event, Exact, Item, MemoryAct, MemoryScope, Request};
+use pleach::tui::model::layer::{self, Layer};
+use pleach::tui::model::picker::Choice;
+use pleach::tui::model::{Focus, When, slash};
+use pleach::tui::msg::Msg;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Opens a screen.
+type Open = fn(&mut Stage);
+
+/// How each screen is opened from the chat, by the name of its layer.
+const SCREENS: &[(&str, Open)] = &[
+    ("Overlay", |stage| {
+        stage.press("ctrl-o");
+    }),
+    ("Reader", |stage| {
+        stage.msg(Msg::Paste("a line of it\n".repeat(60)));
+        stage.press("alt-v");
+    }),
+    ("Raw", |stage| {
+        stage.press("tab w");
+        stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(over::raw()));
+    }),
+    ("Traces", |stage| {
+        stage.press("ctrl-t");
+    }),
+    ("Picker", |stage| {
+        stage.press("ctrl-p");
+    }),
+    ("Question", |stage| {
+        stage.type_text("/trust-folder").press("enter");
+    }),
+    ("Prompt", |stage| {
+        stage.press("ctrl-b n");
+    }),
+    ("Editor", |stage| {
+        stage.press("alt-s");
+    }),
+    ("Draft", |stage| {
+        stage.press("f5");
+    }),
+    ("Capsules", |stage| {
+        stage.press("f6");
+    }),
+    ("WhatIf", |stage| {
+        stage.press("f7");
+    }),
+    ("Arena", |stage| {
+        stage.type_text("/race mode:off mode:heavy Why?").press("enter");
+        let branches =
+            [7, 8].map(|n| fixture::branch(BranchId(uuid::Uuid::from_u128(n)), &format!("race-{n}"), None, Some(MAIN)));
+        stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(branches.to_vec()));
+    }),
+    ("Calls", |stage| {
+        stage.press("f9");
+    }),
+    ("Diff", |stage| {
+        stage.press("ctrl-o D");
+    }),
+    ("Compare", |stage| {
+        stage.press("ctrl-b j c");
+    }),
+    ("History", |stage| {
+        stage.press("tab h ctrl-o G k h");
+        let atom = Atom::Message { node: fixture::story()[0].head.key };
+        let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
+        stage.reply(|r| matches!(r, Request::Why { most: None, .. }), Answer::History(Box::new(told)));
+    }),
+    ("Find", |stage| {
+        stage.press("ctrl-r");
+    }),
+    ("Tree", |stage| {
+        stage.press("f8");
+    }),
+    ("Consent", |stage| {
+        let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
+        let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
+        let asking = Asking { index: 0, tool, args, deed: Deed::Run(command), rule: None };
+        stage.event(Event::TurnOpened { branch: MAIN, text: "Build it.".into(), after: None });
+        stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+        stage.press("alt-y");
+    }),
+    ("Help", |stage| {
+        stage.press("f1");
+    }),
+];
+
+/// Keys of a place that mean something else in all panels, and why that is meant.
+const MEANT: &[(&str, &str, &str)] = &[("Consent", "y", "the question's own yes; nothing is copied there")];
+
+fn top(stage: &Stage) -> String {
+    let shown = stage.model.layers.last().map(|layer| format!("{layer:?}")).unwrap_or_default();
+    shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
+}
+
+/// The names of all layers, as the source has them.
+fn layers() -> BTreeSet<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tui/model/layer.rs");
+    let file = syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let found = file.items.iter().find_map(|item| match item {
+        syn::Item::Enum(item) if item.ident == "Layer" => Some(item.variants.iter().map(|v| v.ident.to_string())),
+        _ => None,
+    });
+    found.unwrap().collect()
+}
+
+#[test]
+fn every_screen_opens_from_the_keyboard_and_closes() {
+    let known: BTreeSet<String> = SCREENS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(known, layers(), "a screen is not in the list above, with what opens it");
+    for (name, open) in SCREENS {
+        let mut stage = fixture::opened();
+        open(&mut stage);
+        assert_eq!(top(&stage), *name);
+        for (width, height) in [(40, 12), (80, 24), (120, 35)] {
+            let screen = stage.screen(width, height);
+            assert!(screen.trim().len() > 20, "{name} shows something at {width}x{height}:\n{screen}");
+        }
+        let mut presses = 0;
+        while !stage.model.layers.is_empty() {
+            stage.press("esc");
+            presses += 1;
+            assert!(presses <= 2, "{name} does not close");
+        }
+        assert!(!stage.model.quit);
+    }
+}
+
+#[test]
+fn every_action_is_reached_from_help_and_the_palette() {
+    let mut help = String::new();
+    let mut stage = fixture::opened();
+    stage.press("f1");
+    for _ in 0..40 {
+        help.push_str(&stage.screen(200, 50));
+        stage.press("pagedown");
+    }
+    let keys = Keymap::built_in();
+    for action in Action::ALL {
+        assert!(help.contains(action.sentence()), "help does not tell of {}", action.name());
+        let way = keys.key_of(*action).unwrap_or_else(|| format!("/{}", action.name()));
+        let told = help.lines().any(|line| line.contains(action.sentence()) && line.contains(&way));
+        assert!(told, "help does not tell that {way} does {}", action.name());
+        let mut stage = fixture::opened();
+        stage.press("ctrl-p").type_text(action.sentence());
+        let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!("the palette is open") };
+        let choices = picker.shown.iter().map(|at| &picker.entries[*at].choice);
+        let place = choices.clone().position(|choice| *choice == Choice::Action(*action));
+        assert!(place.is_some_and(|place| place < 5), "typing what {} does finds it: {place:?}", action.name());
+        for _ in 0..place.unwrap() {
+            stage.press("down");
+        }
+        let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!("the palette is open") };
+        assert_eq!(picker.selected().map(|entry| &entry.choice), Some(&Choice::Action(*action)));
+        stage.press("enter");
+        let worded = slash::WORDED.iter().any(|command| command.name == action.name());
+        let by_name = slash::read(&format!("/{}", action.name())) == slash::Typed::Action(*action);
+        assert!(worded || by_name, "/{} does it too", action.name());
+    }
+    for command in slash::WORDED {
+        assert!(help.contains(command.sentence), "help does not tell of /{}", command.name);
+    }
+}
+
+/// Every pile of places in which a key is looked up, with where that is.
+fn piles() -> Vec<(String, Vec<When>)> {
+    let mut found = Vec::new();
+    for (name, open) in SCREENS {
+        let mut stage = fixture::opened();
+        open(&mut stage);
+        found.push(((*name).to_owned(), stage.model.places()));
+    }
+    for keys in ["ctrl-o /", "f8 /"] {
+        let mut stage = fixture::opened();
+        stage.press(keys);
+        found.push((format!("{} while filtering", top(&stage)), stage.model.places()));
+    }
+    let mut stage = fixture::opened();
+    for _ in Focus::RING {
+        found.push((format!("{:?}", stage.model.focus), stage.model.places()));
+        stage.press("tab");
+    }
+    found
+}
+
+#[test]
+fn no_key_does_two_things_in_one_place() {
+    let keys = Keymap::built_in();
+    let mut bound: BTreeSet<String> = BTreeSet::new();
+    for (name, places) in piles() {
+        let mut acts: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for binding in keys.bindings().iter().filter(|binding| places.contains(&binding.when)) {
+            acts.entry(binding.on.to_string()).or_default().insert(binding.run.name());
+            bound.insert(format!("{:?}", binding.when));
+            let types = places.iter().any(|at| matches!(at, When::Composer | When::Picker | When::Editor));
+            assert!(!types || binding.on.typed().is_none(), "{name}: {} is typed there", binding.on);
+        }
+        for (on, acts) in acts {
+            let meant = MEANT.iter().any(|(place, key, _)| *place == name && *key == on);
+            assert!(acts.len() == 1 || meant, "{name}: {on} does {acts:?}");
+        }
+    }
+    let all: BTreeSet<String> = keys.bindings().iter().map(|binding| format!("{:?}", binding.when)).collect();
+    assert_eq!(bound, all, "every place of the key table was looked at");
+}
+
+fn sent(stage: &Stage, wanted: impl Fn(&Request) -> bool) -> usize {
+    stage.sent.iter().filter(|(_, request)| wanted(request)).count()
+}
+
+/// A question is on the screen, and what is chosen already changes nothing.
+fn is_asked(stage: &Stage) {
+    let Some(Layer::Question(question)) = stage.model.layers.last() else { panic!("nothing is asked") };
+    assert_eq!(question.choices[question.cursor].2, layer::Act::Close, "Enter alone destroys nothing");
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked_about() {
+    let mut stage = fixture::opened();
+    let deletes = |stage: &Stage| sent(stage, |r| matches!(r, Request::DeleteSession { .. }));
+    stage.press("f3");
+    stage.reply(
+        |r| matches!(r, Request::Sessions | Request::SearchSessions { .. }),
+        Answer::Sessions(vec![fixture::card("auth-bug")]),
+    );
+    stage.press("alt-d");
+    is_asked(&stage);
+    stage.press("enter");
+    assert_eq!(deletes(&stage), 0);
+    stage.press("alt-d y");
+    assert_eq!(deletes(&stage), 1);
+
+    let mut stage = fixture::opened();
+    stage.type_text("/trust-folder").press("enter");
+    is_asked(&stage);
+    stage.press("esc");
+    assert_eq!(sent(&stage, |r| matches!(r, Request::Trust { .. })), 0);
+
+    let mut stage = fixture::opened();
+    stage.press("ctrl-b D");
+    assert_eq!(sent(&stage, |r| matches!(r, Request::ArchiveBranch { .. })), 0, "not the branch stood on");
+    stage.press("j D");
+    assert_eq!(sent(&stage, |r| matches!(r, Request::ArchiveBranch { branch: RETRY, archived: true })), 1);
+}
+
+#[test]
+fn what_was_typed_is_not_lost_by_a_key() {
+    let mut stage = fixture::opened();
+    let saves = |stage: &Stage| sent(stage, |r| matches!(r, Request::EditState { .. }));
+    stage.press("alt-s esc");
+    assert!(stage.model.layers.is_empty(), "nothing was changed, nothing is asked");
+    for leave in ["esc", "ctrl-c"] {
+        stage.press("alt-s").type_text("New goal. ").press(leave);
+        is_asked(&stage);
+        stage.press("enter").type_text("More. ").press(leave).press("s");
+        assert!(stage.model.layers.is_empty());
+    }
+    assert_eq!(saves(&stage), 2);
+    let Some(Request::EditState { text, .. }) =
+        stage.sent.iter().rev().map(|(_, r)| r).find(|r| matches!(r, Request::EditState { .. }))
+    else {
+        panic!()
+    };
+    assert!(text.starts_with("New goal. More. "), "{text}");
+    stage.press("alt-s").type_text("Away. ").press("esc y");
+    assert!(stage.model.layers.is_empty() && saves(&stage) == 2);
+
+    stage.type_text("A long thought").press("ctrl-c");
+    assert!(stage.model.composer.is_empty());
+    stage.press("up");
+    assert_eq!(&*stage.model.composer.text(), "A long thought", "what was cleared comes back");
+}
+
+/// A session as undo must bring it back.
+#[derive(PartialEq, Debug)]
+struct Stood {
+    title: String,
+    branches: Vec<Branch>,
+    memories: Vec<Memory>,
+    request: Option<pleach::domain::hash::Hash>,
+}
+
+fn stood(client: &mut Client, branch: BranchId) -> Stood {
+    let view = client.open();
+    let mut branches = view.branches.clone();
+    for branch in &mut branches {
+        // They count what was done; undoing is done too.
+        (branch.seq, branch.anchor, branch.state) = (0, None, branch.state.take().filter(|state| !state.withdrawn));
+        for mark in &mut branch.marks {
+            mark.revision = 0;
+        }
+        branch.marks.sort_by_key(|mark| mark.target);
+        branch.state.iter_mut().for_each(|state| state.version = 0);
+    }
+    let Answer::Memories(mut memories) = client.must(Request::Memories { session: None, words: None, scope: None })
+    else {
+        panic!()
+    };
+    for memory in &mut memories {
+        (memory.version, memory.updated_at) = (0, 0);
+    }
+    let request = client.drawn(branch, &message("And now?")).map(|(_, request)| request);
+    Stood { title: view.card.title.clone(), branches, memories, request }
+}
+
+/// Two forks, a pin, a state, a memory and an item that mattered: what can be destroyed.
+fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, BranchId, String) {
+    let fork = |client: &mut Client, name: &str| match client.must(Request::Fork {
+        branch: main,
+        at: None,
+        name: Some(name.into()),
+        switch: false,
+    }) {
+        Answer::Branch(branch) => branch.id,
+        other => panic!("{other:?}"),
+    };
+    let (one, two) = (fork(client, "one"), fork(client, "two"));
+    client.say(one, "Elsewhere?");
+    client.must(Request::Mark {
+        branch: main,
+        items: vec![Item::TurnOf(nodes[0].id)],
+        act: Act::Set { kind: MarkKind::Sticky, toggle: false },
+    });
+    client.must(Request::EditState { branch: main, text: "Goal: tea".into() });
+    client.must(Request::Remember {
+        kind: MemoryKind::Fact,
+        text: "Tea is served at five".into(),
+        scope: MemoryScope::Session,
+    });
+    let Answer::Memories(memories) = client.must(Request::Memories { session: None, words: None, scope: None }) else {
+        panic!()
+    };
+    let mattered = vec![Atom::Message { node: nodes[2].key }];
+    client.must(Request::Override { branch: main, overrides: Overrides { mattered, ..Overrides::default() } });
+    (one, two, memories[0].id.to_string())
+}
+
+/// Everything that takes something away or changes it and asks nobody.
+fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<Request> {
+    let (one, two, memory) = furnish(client, main, nodes);
+    let turn = |at: usize| Item::TurnOf(nodes[at].id);
+    let exclude = Act::Set { kind: MarkKind::Exclude, toggle: false };
+    let mattered = Atom::Message { node: nodes[2].key };
+    let heavy = Overrides { mode: Some(Mode::Off), budget: Some(4_000), ..Overrides::default() };
+    vec![
+        Request::ArchiveBranch { branch: one, archived: true },
+        Request::PutAway { branches: vec![one, two] },
+        Request::RenameBranch { branch: one, name: "elsewhere".into() },
+        Request::RenameSession { session: None, title: "Another title".into() },
+        Request::MoveHead { branch: main, node: nodes[1].id, exact: true },
+        Request::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude },
+        Request::Mark { branch: main, items: vec![turn(0)], act: Act::Clear },
+        Request::Override { branch: main, overrides: heavy },
+        Request::EditState { branch: main, text: String::new() },
+        Request::EditState { branch: main, text: "Goal: coffee".into() },
+        Request::Dismiss { branch: main, item: Item::Atom(mattered) },
+        Request::Memory { id: memory.clone(), act: MemoryAct::Edit(Some("Tea is served at six".into()), None) },
+        Request::Memory { id: memory.clone(), act: MemoryAct::Dismiss },
+        Request::Memory { id: memory, act: MemoryAct::Delete },
+        Request::BringBack { from: one, onto: Some(main) },
+        Request::Race {
+            branch: main,
+            arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
+            limits: pleach::domain::race::Limits::default(),
+        },
+        Request::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true },
+    ]
+}
+
+#[test]
+fn what_is_not_asked_about_is_undone_whole() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    for words in ["One?", "Two?", "Three?"] {
+        client.say(main, words);
+    }
+    let nodes = client.open().nodes.clone();
+    let acts = destructive(&mut client, main, &nodes);
+    for act in acts {
+        let shown = format!("{act:?}");
+        client.must(Request::Switch { branch: main });
+        let before = stood(&mut client, main);
+        client.must(act);
+        let during = stood(&mut client, main);
+        assert_ne!(during, before, "it changed nothing: {shown}");
+        client.must(Request::Undo);
+        let mut after = stood(&mut client, main);
+        // What was forked is put away, not deleted: its number goes with it.
+        after.branches.retain(|branch| before.branches.iter().any(|known| known.id == branch.id) || !branch.archived);
+        assert_eq!(after, before, "{shown}");
+    }
+}
+
+#[test]
+fn commands_that_delete_want_a_word_for_it() {
+    let home = Home::new("");
+    home.ok(&["add", "user", "A message that stays."]);
+    let count = || home.json(&["message", "list"]).as_array().map_or(0, Vec::len);
+    let before = count();
+    assert!(before > 0);
+    for command in [&["session", "delete", "s"][..], &["message", "remove", "1"][..]] {
+        let said = home.run(command);
+        assert_ne!(said.code, 0, "{command:?}: {}", said.out);
+        assert_eq!(count(), before, "{command:?} without an answer does nothing");
+    }
+    let chord: Chord = "alt-d".parse().unwrap();
+    assert_eq!(Keymap::built_in().find(chord, &[When::Picker]), Some(Action::Delete));
+}

@@ -1,0 +1,87 @@
+//! The real screen in front of the real engine, without a terminal: what `tui::run` does, one step at a time.
+//! Not for: judging; each test and bench says what must hold.
+
+use super::bench::Client;
+use pleach::config::keymap::{Chord, Key, Keymap};
+use pleach::tui::model::{Facts, Model};
+use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::theme::Theme;
+use pleach::tui::view::cache::Cache;
+use pleach::tui::{update, view};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::time::{Duration, Instant};
+
+/// Longer than anything may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// See the module.
+pub(crate) struct Live {
+    pub(crate) client: Client,
+    pub(crate) model: Model,
+    cache: Cache,
+    theme: Theme,
+    pub(crate) buf: Buffer,
+}
+
+impl Live {
+    /// Opens a session, by its title; done when it is drawn.
+    pub(crate) fn open(client: Client, title: &str, (width, height): (u16, u16)) -> Self {
+        let facts = Facts::default();
+        let model = Model { size: (width, height), keys: Keymap::built_in(), facts, ..Model::default() };
+        let (cache, theme) = (Cache::default(), Theme::built_in("dark", false));
+        let buf = Buffer::empty(Rect::new(0, 0, width, height));
+        let mut live = Self { client, model, cache, theme, buf };
+        let cmds = update::start(&mut live.model, Some(title.to_owned()), None);
+        live.take(cmds);
+        live.until(|model| model.session.is_some());
+        live.frame();
+        live
+    }
+
+    /// Something happens.
+    pub(crate) fn msg(&mut self, msg: Msg) {
+        let cmds = update::update(&mut self.model, msg);
+        self.take(cmds);
+    }
+
+    fn take(&mut self, cmds: Vec<Cmd>) {
+        for cmd in cmds {
+            if let Cmd::Send(ticket, request) = cmd {
+                self.client.send_as(ticket, request);
+            }
+        }
+    }
+
+    /// Presses a key.
+    pub(crate) fn press(&mut self, key: &str) {
+        let chord: Chord = key.parse().unwrap();
+        self.msg(Msg::Key(chord));
+    }
+
+    /// Types a text.
+    pub(crate) fn types(&mut self, text: &str) {
+        text.chars().for_each(|c| self.msg(Msg::Key(Chord::plain(Key::Char(c)))));
+    }
+
+    /// Draws.
+    pub(crate) fn frame(&mut self) {
+        self.buf.reset();
+        let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
+        self.msg(Msg::Wanted(wanted));
+    }
+
+    /// Takes in what the engine tells, and lets time pass, until the screen is so.
+    pub(crate) fn until(&mut self, is_so: impl Fn(&Model) -> bool) {
+        let began = Instant::now();
+        let start = self.model.now;
+        while !is_so(&self.model) {
+            assert!(began.elapsed() < PATIENCE, "never so");
+            if let Some(event) = self.client.next_event(Duration::from_millis(2)) {
+                self.msg(Msg::Engine(Box::new(event)));
+            }
+            let now = start + u64::try_from(began.elapsed().as_millis()).unwrap();
+            self.msg(Msg::Tick(now));
+        }
+    }
+}
