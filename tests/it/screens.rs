@@ -1,6 +1,7 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
 mod calls;
+mod comfort;
 mod composing;
 mod drafts;
 mod find;
@@ -33,6 +34,8 @@ pub(crate) struct Stage {
     pub(crate) sent: Vec<(Ticket, Request)>,
     pub(crate) copied: Vec<String>,
     pub(crate) composed: Vec<String>,
+    /// What was to be written, read or told outside.
+    pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
 }
 
@@ -46,6 +49,7 @@ impl Stage {
             sent: Vec::new(),
             copied: Vec::new(),
             composed: Vec::new(),
+            kept: Vec::new(),
             bodies: HashMap::new(),
         };
         let cmds = update::start(&mut stage.model, None, None);
@@ -69,6 +73,10 @@ impl Stage {
                 Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
                 Cmd::Copy(text) => self.copied.push(text),
                 Cmd::Compose(text) => self.composed.push(text.to_string()),
+                Cmd::KeepTheme(name) => self.kept.push(format!("theme {name}")),
+                Cmd::KeepPanes => self.kept.push("panes".into()),
+                Cmd::Reload(asked) => self.kept.push(format!("reload {asked}")),
+                Cmd::Notify(text) => self.kept.push(format!("notify {text}")),
                 Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
             }
         }

@@ -45,6 +45,8 @@ pub struct Panel {
     pub cursor: usize,
     /// Branches that were put away are shown too.
     pub archived: bool,
+    /// The row at the top, where the wheel moved it.
+    pub wheeled: Option<usize>,
 }
 
 impl Panel {

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{acts, ask, branches, calls, comfort, compare, composing, drafts, find, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -15,6 +15,10 @@ const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     let typing = takes_text(model);
+    let begins = model.leading.0.is_empty();
+    if !(begins && typing && chord.typed().is_some()) && comfort::lead(model, chord, out) {
+        return;
+    }
     let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
     if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
         type_in(model, chord, out);
@@ -50,6 +54,7 @@ fn takes_text(model: &Model) -> bool {
 }
 
 pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
+    model.leading.0.clear();
     let line = || {
         let all = text.lines().next().unwrap_or_default();
         all.chars().filter(|c| !c.is_control()).take(500).collect::<String>()
@@ -232,6 +237,17 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Fold | Action::Unfold => tree::action(model, run),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
+        Action::Themes => comfort::themes(model),
+        Action::StartRace => comfort::start_race(model),
+        Action::Reload => out.push(Cmd::Reload(true)),
+        Action::NextLayout
+        | Action::Zen
+        | Action::HideBranches
+        | Action::HideContext
+        | Action::HideTools
+        | Action::Narrower
+        | Action::Wider
+        | Action::EvenPanels => super::panes::action(model, run, out),
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
@@ -286,7 +302,7 @@ fn pane(model: &mut Model, step: i64) {
     if !model.layers.is_empty() {
         return;
     }
-    let ring = Focus::RING;
+    let ring: Vec<Focus> = Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
     let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
     let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
     model.focus = ring[next % ring.len()];

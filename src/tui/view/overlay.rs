@@ -203,6 +203,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 }
             }
         }
+        look.item(place, at);
         if at == overlay.cursor {
             paint::select(look.theme, place, buf);
         }

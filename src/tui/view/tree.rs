@@ -47,6 +47,7 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     for ((nth, at), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = grove.all.get(*at) else { continue };
         one(look, session, grove, row, place, buf);
+        look.item(place, nth);
         if nth == grove.cursor {
             paint::select(look.theme, place, buf);
         }
