@@ -57,7 +57,10 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
     for ((at, entry), row) in picker.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(entry) = picker.entries.get(*entry) else { continue };
         let ink = if entry.choice == crate::tui::model::picker::Choice::Nothing { Ink::Dim } else { Ink::Text };
-        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
+        // Names of themes are short, and what they are for is not.
+        let half = usize::from(row.width) / 2;
+        let share = if picker.kind == Kind::Themes { usize::from(row.width).saturating_sub(14) } else { half };
+        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, share);
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();

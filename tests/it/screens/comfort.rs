@@ -8,6 +8,7 @@ use pleach::config::themes::BUILT_IN;
 use pleach::domain::failure::Failure;
 use pleach::engine::api::{Answer, Event, Request};
 use pleach::tui::model::layer::Layer;
+use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::picker::{Choice, Kind};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::model::{Focus, Screen};
@@ -30,8 +31,12 @@ fn the_leader_waits_then_shows_what_may_follow() {
     let mut stage = opened();
     stage.type_text("half a mess").press("ctrl-x");
     assert!(!stage.screen(100, 30).contains("then one of these"), "not at once");
-    assert_eq!(stage.model.next_wake(), Some(stage.model.now + 300));
-    stage.wait(300);
+    stage.wait(299);
+    assert!(!stage.screen(100, 30).contains("then one of these"), "not yet");
+    stage.model.plan.due = None;
+    stage.model.keep.due = None;
+    assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1));
+    stage.wait(1);
     assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no tick is wanted for it any more");
     let screen = stage.screen(100, 30);
     assert!(screen.contains("Ctrl+X then one of these") && screen.contains("hide-branches"), "{screen}");
@@ -103,15 +108,29 @@ fn themes_differ_in_colour_alone() {
     assert_eq!(grounds.iter().filter(|ground| ground.is_none()).count(), 2, "terminal and mono keep the ground");
 }
 
+/// Arranges screens of every class.
+fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
+    for size in [(40, 12), (80, 24), (120, 35), (200, 50)] {
+        let mut arrangement = stage.model.arrangements.of(size);
+        change(&mut arrangement);
+        stage.model.arrangements.put(size, arrangement);
+    }
+}
+
 #[test]
 fn layouts() {
     let mut stage = opened();
-    stage.type_text("/layout zen").press("enter").wait(10_000);
+    arranged(&mut stage, |arrangement| arrangement.layout = Shape::Zen);
     pictures("zen", &mut stage);
+    arranged(&mut stage, |arrangement| arrangement.layout = Shape::Narrow);
+    pictures("narrow", &mut stage);
+    let mut stage = opened();
+    stage.buffer(120, 35);
+    stage.type_text("/layout zen").press("enter").wait(10_000);
     stage.press("ctrl-b");
     assert!(stage.screen(120, 35).contains("retry"), "what has the focus is seen all the same");
     stage.press("esc").type_text("/layout narrow").press("enter").wait(10_000);
-    pictures("narrow", &mut stage);
+    assert!(stage.screen(120, 35).contains("[Chat] Context  Branches  Tools"));
     assert!(stage.screen(200, 50).contains("┌ Branches"), "another class of screens keeps its own");
     stage.buffer(120, 35);
     stage.press("ctrl-x w");
@@ -119,6 +138,15 @@ fn layouts() {
     stage.press("ctrl-x z");
     assert!(stage.screen(120, 35).contains("┌ Branches"));
     assert!(stage.kept.iter().all(|kept| kept == "panes") && stage.kept.len() == 4, "{:?}", stage.kept);
+}
+
+#[test]
+fn pictures_of_panels() {
+    let mut stage = opened();
+    arranged(&mut stage, |it| (it.no_branches, it.no_context, it.no_tools) = (true, true, true));
+    pictures("bare", &mut stage);
+    arranged(&mut stage, |it| *it = Arrangement { left: 999, right: 999, tools: 99, ..Arrangement::default() });
+    pictures("widest", &mut stage);
 }
 
 #[test]
@@ -132,8 +160,6 @@ fn panels_hide_and_come_back() {
     let screen = stage.screen(120, 35);
     assert!(!screen.contains("Tools") && !screen.contains("┌ Context"), "{screen}");
     assert!(screen.contains("5,213 / 8,000 est"), "the meter stands with the composer then:\n{screen}");
-    pictures("bare", &mut stage);
-    stage.buffer(120, 35);
     stage.press("tab");
     assert_eq!(stage.model.focus, Focus::Conversation);
     stage.press("tab");
@@ -141,7 +167,7 @@ fn panels_hide_and_come_back() {
     stage.press("f2");
     assert!(stage.screen(120, 35).contains("┌ Branches"), "and yet each can be reached");
     stage.press("ctrl-x b ctrl-x b ctrl-x =").wait(10_000);
-    assert_eq!(stage.model.arrangement(), pleach::tui::model::panes::Arrangement::default());
+    assert_eq!(stage.model.arrangement(), Arrangement::default());
 }
 
 fn column_of(stage: &mut Stage, title: &str) -> usize {
@@ -164,8 +190,6 @@ fn panels_are_resized_within_bounds() {
     }
     let screen = stage.screen(120, 35);
     assert!(screen.contains("┌ Context") && screen.contains("auth-bug"), "{screen}");
-    pictures("widest", &mut stage);
-    stage.buffer(120, 35);
     stage.press("<");
     assert!(column_of(&mut stage, "┌ Context") == before, "one press at an edge is felt");
     stage.msg(Msg::Resize(80, 24));
@@ -204,6 +228,8 @@ fn a_click_selects_and_a_second_one_opens() {
     stage.wait(100);
     click(&mut stage, (at.0 + 4, at.1 + 3));
     assert!(matches!(stage.model.layers.last(), Some(Layer::Overlay(_))));
+    let mut stage = opened();
+    stage.press("ctrl-o");
     let at = find(&mut stage, "Never log tokens");
     click(&mut stage, at);
     let Some(Layer::Overlay(overlay)) = stage.model.layers.last() else { panic!() };
