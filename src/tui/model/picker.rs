@@ -143,11 +143,14 @@ impl Picker {
     }
 }
 
-/// How well an entry fits: by its label, else with what stands beside it, which counts for less.
+/// How well an entry fits: by its name, which counts twice, else by its whole label, else with what stands beside it.
 fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
-    let label = fuzzy.find(&entry.label);
-    if label.is_some() {
-        return label;
+    let name = entry.label.split("  ").next().unwrap_or_default();
+    if let Some((score, marks)) = fuzzy.find(name) {
+        return Some((score * 2, marks));
+    }
+    if let Some(found) = fuzzy.find(&entry.label) {
+        return Some(found);
     }
     let (score, mut marks) = fuzzy.find(&format!("{} {}", entry.label, entry.detail))?;
     let end = entry.label.chars().count();

@@ -218,7 +218,7 @@ fn a_click_selects_and_a_second_one_opens() {
     stage.wait(200);
     click(&mut stage, at);
     assert!(stage.sent.iter().any(|(_, request)| matches!(request, Request::Switch { branch } if *branch == RETRY)));
-    stage.wait(1_000);
+    stage.wait(1_000).press("esc esc");
     let at = find(&mut stage, "Why does login fail");
     click(&mut stage, at);
     assert_eq!((stage.model.focus, stage.model.conversation.cursor), (Focus::Conversation, 0));
