@@ -461,6 +461,8 @@ mod tests {
         "config path",
         "config show",
         "config check",
+        "config theme",
+        "config theme dark --json",
         "completions bash",
         "man",
         "--store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p --json ask x",

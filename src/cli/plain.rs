@@ -261,7 +261,8 @@ fn marks(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str, numbers: &[usize]) 
     let mut items = Vec::new();
     for number in numbers {
         let atom = number.checked_sub(1).and_then(|at| desk.numbered.get(at));
-        let none = || Failure::user(format!("There is no item {number}.")).todo("/context lists them with their numbers.");
+        let none =
+            || Failure::user(format!("There is no item {number}.")).todo("/context lists them with their numbers.");
         items.push(Item::Atom(*atom.ok_or_else(none)?));
     }
     let act = match name {
@@ -342,7 +343,8 @@ fn setting(run: &mut Run<'_, '_>, name: &str, value: &str) -> Result<(), Stop> {
         "policy" => overrides.policy = given,
         _ => {
             let digits: String = value.chars().filter(char::is_ascii_digit).collect();
-            let cap = digits.parse::<u32>().map_err(|_| Stop::Usage("/budget wants a number, as in /budget 8000.".into()))?;
+            let cap =
+                digits.parse::<u32>().map_err(|_| Stop::Usage("/budget wants a number, as in /budget 8000.".into()))?;
             overrides.budget = (cap > 0).then_some(cap);
         }
     }

@@ -62,7 +62,8 @@ pub(super) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String 
 /// The rows of a plan in the order in which they are told: what goes by section, what is suggested, what is left out.
 fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     let sections: Vec<_> = plan.sections().into_iter().map(|(section, _)| section).collect();
-    let goes = sections.into_iter().flat_map(|section| plan.included().filter(move |row| row.section() == Some(section)));
+    let goes =
+        sections.into_iter().flat_map(|section| plan.included().filter(move |row| row.section() == Some(section)));
     goes.chain(plan.suggested()).chain(plan.excluded())
 }
 
@@ -124,7 +125,11 @@ pub(super) fn message(node: &Node) -> String {
     let text = node.content.words();
     let text = if node.head.role == Role::Assistant { state::strip(&text, true) } else { text };
     let calls: Vec<String> = node.content.calls().map(|call| format!("[calls {}]", call.1)).collect();
-    format!("{who}: {}{}", text.trim_end(), if calls.is_empty() { String::new() } else { format!(" {}", calls.join(" ")) })
+    format!(
+        "{who}: {}{}",
+        text.trim_end(),
+        if calls.is_empty() { String::new() } else { format!(" {}", calls.join(" ")) }
+    )
 }
 
 /// Numbers, and nothing else.

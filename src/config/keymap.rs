@@ -290,7 +290,8 @@ impl Keymap {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
         for place in places {
             for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.goes_on_after(typed)) {
-                if let Some(next) = binding.on.after(typed.len()).filter(|next| found.iter().all(|(on, _)| on != next)) {
+                if let Some(next) = binding.on.after(typed.len()).filter(|next| found.iter().all(|(on, _)| on != next))
+                {
                     found.push((next, binding));
                 }
             }
@@ -338,7 +339,8 @@ impl Keymap {
         let new = match leader.parse::<Chord>() {
             Ok(new) if new.twin().is_none() && new.typed().is_none() => new,
             _ => {
-                self.problems.push(format!("{source}: the leader {leader:?} is no key that can lead; it was left out."));
+                self.problems
+                    .push(format!("{source}: the leader {leader:?} is no key that can lead; it was left out."));
                 return;
             }
         };
@@ -377,7 +379,10 @@ impl Keymap {
             self.problems.push(if other.on == binding.on {
                 format!("{source}: {} is both {one} and {two}; the second was left out.", binding.on)
             } else {
-                format!("{source}: {}, {two}, and {}, {one}, begin alike; the first was left out.", binding.on, other.on)
+                format!(
+                    "{source}: {}, {two}, and {}, {one}, begin alike; the first was left out.",
+                    binding.on, other.on
+                )
             });
             return;
         }

@@ -66,7 +66,8 @@ impl Settings {
     pub fn differences(&self, next: &Self) -> Vec<String> {
         let table = |settings: &Self| toml::Table::try_from(settings).unwrap_or_default();
         let (a, b) = (table(self), table(next));
-        let mut names: Vec<String> = b.iter().filter(|(name, value)| a.get(*name) != Some(value)).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> =
+            b.iter().filter(|(name, value)| a.get(*name) != Some(value)).map(|(name, _)| name.clone()).collect();
         names.sort();
         names
     }

@@ -57,8 +57,7 @@ pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
                     }
                 }
                 Event::Key(key) if character(key).is_some() => {
-                    let (keys, next) =
-                        burst(key, streak, &mut |patience| ahead.pop_front().or_else(|| more(patience)));
+                    let (keys, next) = burst(key, streak, &mut |patience| ahead.pop_front().or_else(|| more(patience)));
                     streak += keys.len();
                     if let Some(next) = next {
                         ahead.push_front(next);

@@ -94,7 +94,8 @@ impl Reading {
         self.config.save_theme(name).map_err(|why| format!("{why} The theme holds until the program ends."))?;
         self.digest = digest(&self.config);
         let file = self.config.paths.user_file().display().to_string();
-        let but = if self.config.env.get("NO_COLOR").is_some() { " NO_COLOR stands above it at the next start." } else { "" };
+        let but =
+            if self.config.env.get("NO_COLOR").is_some() { " NO_COLOR stands above it at the next start." } else { "" };
         Ok(format!("Theme {name}, written into {file}.{but}"))
     }
 

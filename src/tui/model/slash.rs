@@ -111,7 +111,11 @@ pub fn completions(line: &str) -> Vec<Worded> {
         return Vec::new();
     };
     let worded = |action: &&Action| WORDED.iter().any(|command| command.name == action.name());
-    let actions = Action::ALL.iter().filter(|action| !worded(action)).map(|a| Worded { name: a.name(), words: "", sentence: a.sentence() });
+    let actions = Action::ALL.iter().filter(|action| !worded(action)).map(|a| Worded {
+        name: a.name(),
+        words: "",
+        sentence: a.sentence(),
+    });
     let mut all: Vec<Worded> = WORDED.iter().copied().chain(actions).collect();
     let mut fuzzy = Fuzzy::new(start);
     let mut found: Vec<_> = all.drain(..).filter_map(|c| fuzzy.find(c.name).map(|(score, _)| (score, c))).collect();

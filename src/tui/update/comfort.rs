@@ -128,6 +128,7 @@ pub(super) fn start_race(model: &mut Model) {
     }
     let line = format!("/race mode:off mode:heavy {text}");
     model.composer.set(&line, crate::tui::model::composer::DraftKind::Message);
-    let text = "A race: settings like mode:off or model:NAME, one for each branch, then the question; Enter asks them all.";
+    let text =
+        "A race: settings like mode:off or model:NAME, one for each branch, then the question; Enter asks them all.";
     model.status.report("race", text, model.now);
 }

@@ -195,6 +195,13 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         Action::ToggleMouse => {
             model.facts.mouse = !model.facts.mouse;
             out.push(Cmd::Mouse(model.facts.mouse));
+            let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
+            let text = if model.facts.mouse {
+                format!("The mouse clicks, scrolls and drags borders here; {key} leaves it to the terminal again.")
+            } else {
+                "The mouse is the terminal's own again: it selects words.".to_owned()
+            };
+            model.status.report("mouse", text, model.now);
         }
         Action::NextPane => pane(model, 1),
         Action::PrevPane => pane(model, -1),
@@ -302,7 +309,8 @@ fn pane(model: &mut Model, step: i64) {
     if !model.layers.is_empty() {
         return;
     }
-    let ring: Vec<Focus> = Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
+    let ring: Vec<Focus> =
+        Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
     let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
     let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
     model.focus = ring[next % ring.len()];

@@ -118,7 +118,7 @@ fn the_title_says_what_is_open_and_is_given_back() {
     assert!(String::from_utf8_lossy(&ended.raw).contains("\x1b[23;2t"), "the title before it comes back");
     home.config("[screen]\ntitle = false\n");
     let pty = Pty::open(&home);
-    pty.see(READY);
+    pty.see("write a message");
     let ended = end(pty);
     assert!(osc(&ended.raw).iter().all(|body| !body.starts_with("2;")), "switched off");
 }
@@ -130,7 +130,8 @@ fn the_mouse_clicks_and_is_given_back() {
     pty.see(READY);
     assert!(!pty.ledger().on.contains(&1000), "off by default");
     pty.keys("\x18m");
-    pty.until_bytes("the mouse is taken", |_, ledger| [1000, 1002, 1006].iter().all(|mode| ledger.on.contains(mode)));
+    pty.see("The mouse clicks, scrolls and drags borders here");
+    assert!([1000, 1002, 1006].iter().all(|mode| pty.ledger().on.contains(mode)), "{:?}", pty.ledger());
     assert!(!pty.ledger().on.contains(&1003), "movements without a button are no matter");
     pty.keys("\x1b[<0;5;4M\x1b[<0;5;4m");
     pty.see("stand here");
@@ -194,9 +195,10 @@ fn a_long_run_is_told_of_while_one_looks_elsewhere() {
     pty.see(READY);
     assert!(pty.ledger().on.contains(&1004), "focus is reported");
     pty.keys("One\r");
-    pty.see("I am the offline model");
+    pty.until("the whole answer", |screen| screen.contains(" actual") && screen.contains("all actions"));
     pty.keys("\x1b[O");
     pty.keys("Two\r");
+    pty.until("both answers", |screen| screen.matches("I am the offline model").count() == 2);
     pty.until_bytes("the notification", |raw, _| {
         osc(raw).iter().any(|body| body.starts_with("777;notify;pleach;The answer is there on main"))
     });
@@ -254,8 +256,9 @@ fn plain_in_a_terminal() {
     pty.see("/help lists the commands");
     pty.see("you: ");
     pty.keys("How do bees dance?\r");
-    pty.see("I am the offline model");
+    pty.until("the next prompt", |screen| screen.matches("you: ").count() == 2);
     pty.keys("\x03");
+    pty.see("^C");
     pty.keys("/help\r");
     pty.see("Ctrl+C stops an answer that is coming");
     pty.see("A message that begins with a slash");
