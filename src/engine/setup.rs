@@ -68,6 +68,8 @@ pub struct Fresh {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Rules of the configuration about calls to tools.
+    pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
     /// Whether the workspace folder is trusted.
@@ -116,6 +118,8 @@ pub struct Setup {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Rules about calls to tools that the settings give.
+    pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
     /// The workspace folder.

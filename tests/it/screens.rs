@@ -3,6 +3,7 @@
 mod calls;
 mod comfort;
 mod composing;
+mod consent;
 mod drafts;
 mod find;
 mod fixture;

@@ -3,6 +3,7 @@
 
 use super::Action;
 use super::fuzzy::{Fuzzy, Score};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
 
@@ -21,6 +22,8 @@ pub enum Kind {
     Memories,
     /// Themes: the selected one is shown.
     Themes,
+    /// Rules about calls to tools.
+    Rules,
     /// Actions.
     Palette,
 }
@@ -43,6 +46,8 @@ pub enum Choice {
     Memory(MemoryId),
     /// Take a theme.
     Theme(String),
+    /// A rule about calls to tools.
+    Rule(RuleScope, Rule),
     /// Do it.
     Action(Action),
     /// Only says something.

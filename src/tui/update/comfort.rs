@@ -39,9 +39,10 @@ pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool 
 
 /// The list of themes; what is selected is shown.
 pub(super) fn themes(model: &mut Model) {
+    let wide = model.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let entry = |(name, about): &(String, String)| Entry {
-        label: name.clone(),
-        detail: about.clone(),
+        label: format!("{name:<wide$}  {about}"),
+        detail: String::new(),
         choice: Choice::Theme(name.clone()),
     };
     let mut picker = Picker::new(Kind::Themes);

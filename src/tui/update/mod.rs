@@ -9,6 +9,7 @@ mod calls;
 mod comfort;
 mod compare;
 mod composing;
+mod consent;
 mod drafts;
 mod engine;
 mod find;

@@ -28,6 +28,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
         Kind::Themes => ("Theme", "shown as you move  Enter keeps it  Esc keeps what was".to_owned()),
+        Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };
     let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
@@ -57,10 +58,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
     for ((at, entry), row) in picker.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(entry) = picker.entries.get(*entry) else { continue };
         let ink = if entry.choice == crate::tui::model::picker::Choice::Nothing { Ink::Dim } else { Ink::Text };
-        // Names of themes are short, and what they are for is not.
-        let half = usize::from(row.width) / 2;
-        let share = if picker.kind == Kind::Themes { usize::from(row.width).saturating_sub(14) } else { half };
-        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, share);
+        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
@@ -77,7 +75,7 @@ fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
         return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
     }
-    let (width, height) = (area.width.min(64), area.height.min(12));
+    let (width, height) = (area.width.min(72), area.height.min(11));
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
