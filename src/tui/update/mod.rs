@@ -18,7 +18,9 @@ mod lists;
 mod memories;
 mod mouse;
 mod open;
+mod overlay;
 mod panes;
+mod raw;
 mod tree;
 mod trials;
 mod whatif;
@@ -62,6 +64,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
+    overlay::look_ahead(model, &mut out);
     out
 }
 
