@@ -80,6 +80,7 @@
 //!   needs of a turn: [`domain::facts`], read by `engine::facts`
 //! * a source of context: a [`Section`](domain::policy::Section), a block in `engine::gather`
 //! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
+//! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
 //! * a server's peculiarity: [`domain::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records

@@ -30,7 +30,7 @@ fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
     let _ = telemetry::init(&config.paths.state_dir, config.settings.log.level.name());
     if repair::wanted(args) {
         return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::mend(config, start)));
-    } else if args.command.is_some() {
+    } else if args.command.is_some() || args.plain {
         let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?);
         return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
     }

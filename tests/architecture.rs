@@ -32,6 +32,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("crossterm", "tui"),
     ("tui_textarea", "tui"),
     ("ratatui_textarea", "tui"),
+    ("nucleo_matcher", "tui"),
     ("rusqlite", "store"),
     ("rusqlite_migration", "store"),
     ("async_openai", "llm"),

@@ -16,7 +16,7 @@ use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 const AFTER: &str = "\
-Without a command the workbench opens.
+Without a command the workbench opens; with --plain a conversation line by line.
 
 -s and -b take an id, a unique prefix of one, or a name; without them the last used.
 MESSAGE and ITEM take a message's id, a unique prefix of one, or the id it had where it was imported from.
@@ -24,7 +24,7 @@ TEXT may be `-` for standard input.
 --json prints one JSON value (an array for lists), with hidden characters escaped.
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 130 interrupted.
-Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR.";
+Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR, NO_MOTION.";
 
 /// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
 /// every call.
@@ -34,6 +34,9 @@ pub struct Args {
     /// Flags that every command takes.
     #[command(flatten)]
     pub global: Global,
+    /// Talk line by line: for screen readers, pipes and terminals that can do little.
+    #[arg(long)]
+    pub plain: bool,
     /// What to do; nothing opens the workbench.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -383,6 +386,8 @@ mod tests {
     const CONTRACT: &[&str] = &[
         "",
         "--demo",
+        "--plain",
+        "--plain -s S --demo",
         "ask hello",
         "ask -s S -b B hello",
         "ask -",
@@ -496,6 +501,8 @@ mod tests {
         "config path",
         "config show",
         "config check",
+        "config theme",
+        "config theme dark --json",
         "completions bash",
         "man",
         "--store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p --json ask x",

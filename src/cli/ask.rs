@@ -113,7 +113,8 @@ struct Turn {
     state_missing: bool,
 }
 
-fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
+/// One turn, its answer said as it comes.
+pub(super) fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
     follow(run, view, Request::Ask { branch: view.current, draft, plan: None })
 }
 

@@ -31,6 +31,24 @@ impl<'a> Client<'a> {
         Self { door, events, next: 1, rules, blocked: None }
     }
 
+    /// Another one behind the same door, for a command within a longer run. Tickets must not meet: say afterwards how far
+    /// it came (see [`Client::go_on_from`]).
+    #[must_use]
+    pub(super) fn again(&self) -> Self {
+        Self { door: self.door, events: self.events, next: self.next, rules: self.rules.clone(), blocked: None }
+    }
+
+    /// The next ticket.
+    #[must_use]
+    pub(super) fn reached(&self) -> u64 {
+        self.next
+    }
+
+    /// Goes on after another's tickets.
+    pub(super) fn go_on_from(&mut self, ticket: u64) {
+        self.next = self.next.max(ticket);
+    }
+
     /// Sends without waiting.
     pub(super) fn send(&mut self, request: Request) -> Ticket {
         let ticket = Ticket(self.next);

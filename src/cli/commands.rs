@@ -288,6 +288,11 @@ pub enum ConfigCommand {
     Show,
     /// Check the files.
     Check,
+    /// The themes there are; with a name, that theme as TOML, to be changed and kept in the themes folder.
+    Theme {
+        /// Which.
+        name: Option<String>,
+    },
     /// Start with this profile (and model) from now on; written into your file, its comments kept.
     Default {
         /// The profile's name.

@@ -18,6 +18,8 @@ mod messages;
 pub mod output;
 mod pick;
 mod pins;
+mod plain;
+mod plain_words;
 mod plan;
 mod race;
 pub mod repair;
@@ -162,6 +164,7 @@ pub fn parse() -> Result<Args, u8> {
 impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
+            None if args.plain => plain::plain(self),
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
             Some(Command::Ask { text, request: None }) => ask::ask(self, text),
             Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),

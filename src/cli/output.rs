@@ -43,6 +43,11 @@ impl Io<'_> {
         let _ = writeln!(self.out, "{}", Safe::text(text));
     }
 
+    /// Words before what a person types, in the same line.
+    pub fn prompt(&mut self, text: &str) {
+        let _ = write!(self.out, "{}", Safe::line(text)).and_then(|()| self.out.flush());
+    }
+
     /// A sentence on standard error.
     pub fn note(&mut self, text: &str) {
         let _ = writeln!(self.err, "pleach: {}", Safe::text(text));

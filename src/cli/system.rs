@@ -8,6 +8,7 @@ use super::output::{Io, column, number};
 use super::stop::Stop;
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
+use crate::config::themes;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::meter::{Calibration, Learned};
 use crate::domain::model::ModelInfo;
@@ -130,6 +131,7 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
                 ("config", paths.user_file()),
                 ("keymap", paths.keymap_file()),
                 ("policies", paths.policies_dir()),
+                ("themes", paths.themes_dir()),
                 ("store", paths.store.clone()),
                 ("log", paths.state_dir.join("log").join("pleach.log")),
             ];
@@ -153,8 +155,42 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
             Ok(())
         }
         ConfigCommand::Check => check(config, io),
+        ConfigCommand::Theme { name } => theme(config, name.as_deref(), io),
         ConfigCommand::Default { profile, model } => start_with(config, profile, model.as_deref().unwrap_or(""), io),
     }
+}
+
+/// Lists themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
+fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Stop> {
+    let (all, problems) = themes::load(&config.paths.themes_dir());
+    for problem in problems {
+        io.note(&problem);
+    }
+    let Some(name) = name else {
+        if io.json {
+            let shapes: Vec<Value> = all
+                .iter()
+                .map(|theme| json!({ "name": theme.name, "own": theme.own, "about": theme.about() }))
+                .collect();
+            return io.value(&shapes);
+        }
+        for theme in &all {
+            let own = if theme.own { " (your own)" } else { "" };
+            io.say(&format!("{}  {}{own}", column(&theme.name, 12), theme.about()));
+        }
+        return Ok(());
+    };
+    let Some(theme) = all.iter().find(|theme| theme.name == name) else {
+        let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
+        return Err(Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
+            .todo(format!("Known are: {}.", known.join(", ")))
+            .into());
+    };
+    if io.json {
+        return io.value(&json!({ "name": theme.name, "own": theme.own, "toml": theme.text }));
+    }
+    io.data(&theme.text);
+    Ok(())
 }
 
 fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -3,6 +3,7 @@
 
 pub use super::actions::Action;
 pub use super::places::When;
+pub use super::strokes::Strokes;
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -180,12 +181,23 @@ impl fmt::Display for Chord {
 /// One line of the key table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Binding {
-    /// The key.
-    pub on: Chord,
+    /// The key, or several one after the other.
+    pub on: Strokes,
     /// What it does.
     pub run: Action,
     /// Where it counts.
     pub when: When,
+}
+
+/// What the keys pressed so far come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// They are bound.
+    Run(Action),
+    /// Something bound begins with them.
+    More,
+    /// They mean nothing.
+    Nothing,
 }
 
 /// The key table, with what was wrong in it.
@@ -193,11 +205,14 @@ pub struct Binding {
 pub struct Keymap {
     bindings: Vec<Binding>,
     problems: Vec<String>,
+    leader: Option<Chord>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// The first key of several; another one here moves all that begin with the built-in one.
+    leader: Option<String>,
     #[serde(default)]
     bind: Vec<Entry>,
 }
@@ -244,16 +259,51 @@ impl Keymap {
         &self.bindings
     }
 
-    /// What a chord does, in the first of `places` that binds it.
+    /// What a chord alone does, in the first of `places` that binds it.
     #[must_use]
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
-        places.iter().find_map(|place| self.bindings.iter().find(|b| b.on == on && b.when == *place)).map(|b| b.run)
+        match self.step(&[on], places) {
+            Step::Run(action) => Some(action),
+            Step::More | Step::Nothing => None,
+        }
     }
 
-    /// The key of an action, as people read it; the first of several.
+    /// What these keys, pressed one after the other, come to in the first of `places` that knows them.
+    #[must_use]
+    pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
+        for place in places {
+            for binding in self.bindings.iter().filter(|b| b.when == *place) {
+                if binding.on.is(typed) {
+                    return Step::Run(binding.run);
+                }
+                if binding.on.goes_on_after(typed) {
+                    return Step::More;
+                }
+            }
+        }
+        Step::Nothing
+    }
+
+    /// The bindings that go on after these keys: by their next key, in the order of the table, each key once.
+    #[must_use]
+    pub fn going_on(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
+        let mut found: Vec<(Chord, &Binding)> = Vec::new();
+        for place in places {
+            for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.goes_on_after(typed)) {
+                if let Some(next) = binding.on.after(typed.len()).filter(|next| found.iter().all(|(on, _)| on != next))
+                {
+                    found.push((next, binding));
+                }
+            }
+        }
+        found
+    }
+
+    /// The key of an action, as people read it: one key before several, then the first.
     #[must_use]
     pub fn key_of(&self, action: Action) -> Option<String> {
-        self.bindings.iter().find(|b| b.run == action).map(|b| b.on.to_string())
+        let bound = || self.bindings.iter().filter(|b| b.run == action);
+        bound().find(|b| b.on.count() == 1).or_else(|| bound().next()).map(|b| b.on.to_string())
     }
 
     /// The key of an action by its name, or the name itself where it has no key.
@@ -270,6 +320,9 @@ impl Keymap {
                 return;
             }
         };
+        if let Some(leader) = &file.leader {
+            self.lead(leader, source);
+        }
         let mut fresh: Vec<Binding> = Vec::new();
         for entry in file.bind {
             match self.entry(&entry, source, over) {
@@ -281,13 +334,30 @@ impl Keymap {
         self.bindings.splice(0..0, fresh);
     }
 
+    /// Another first key for all that are several.
+    fn lead(&mut self, leader: &str, source: &str) {
+        let new = match leader.parse::<Chord>() {
+            Ok(new) if new.twin().is_none() && new.typed().is_none() => new,
+            _ => {
+                self.problems
+                    .push(format!("{source}: the leader {leader:?} is no key that can lead; it was left out."));
+                return;
+            }
+        };
+        if let Some(old) = self.leader.replace(new) {
+            self.bindings.iter_mut().for_each(|binding| binding.on.led_by(old, new));
+            let lone = |b: &Binding| b.on.is(&[new]) && b.when == When::Always;
+            self.bindings.retain(|b| !lone(b));
+        }
+    }
+
     fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
-        let on: Chord = entry.on.parse().map_err(|why| format!("{source}: {why}; the line was left out."))?;
-        if let Some(twin) = on.twin() {
+        let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}; the line was left out."))?;
+        if let Some(twin) = on.chords().find_map(|chord| chord.twin()) {
             return Err(format!("{source}: {on} cannot be bound, terminals send it as {twin}."));
         }
         if over {
-            self.bindings.retain(|b| !(b.on == on && b.when == entry.when));
+            self.bindings.retain(|b| !(b.on.hides(on) && b.when == entry.when));
         }
         if entry.run == "none" {
             return Ok(None);
@@ -299,19 +369,21 @@ impl Keymap {
 
     fn add(&mut self, binding: Binding, fresh: &mut Vec<Binding>, source: &str) {
         let clash = |b: &&Binding| {
-            b.on == binding.on
-                && b.run != binding.run
+            b.on.hides(binding.on)
+                && (b.run != binding.run || b.on != binding.on)
                 && (b.when == binding.when || b.when == When::Always || binding.when == When::Always)
         };
         if let Some(other) = fresh.iter().chain(&self.bindings).find(clash) {
-            self.problems.push(format!(
-                "{source}: {} is both {} ({}) and {} ({}); the second was left out.",
-                binding.on,
-                other.run.name(),
-                other.when.title(),
-                binding.run.name(),
-                binding.when.title(),
-            ));
+            let does = |b: &Binding| format!("{} ({})", b.run.name(), b.when.title());
+            let (one, two) = (does(other), does(&binding));
+            self.problems.push(if other.on == binding.on {
+                format!("{source}: {} is both {one} and {two}; the second was left out.", binding.on)
+            } else {
+                format!(
+                    "{source}: {}, {two}, and {}, {one}, begin alike; the first was left out.",
+                    binding.on, other.on
+                )
+            });
             return;
         }
         fresh.push(binding);
@@ -343,6 +415,33 @@ mod tests {
         assert!(map.problems()[0].contains("Enter"));
         assert!(map.problems()[1].contains("both pin"));
         assert!(map.problems()[2].contains("fly"));
+    }
+
+    #[test]
+    fn keys_that_begin_alike_are_said() {
+        let bind = |on: &str, run: &str| format!("[[bind]]\non = \"{on}\"\nrun = \"{run}\"\nwhen = \"panel\"\n");
+        let map = Keymap::load(Some(&(bind("f10 a", "pin") + &bind("f10", "help") + &bind("ctrl-x", "copy"))));
+        assert_eq!(map.problems().len(), 2, "{:?}", map.problems());
+        assert!(map.problems()[0].contains("F10") && map.problems()[0].contains("begin alike"), "{:?}", map.problems());
+        assert!(map.problems()[1].contains("Ctrl+X"), "a place does not hide the leader everywhere");
+    }
+
+    #[test]
+    fn several_keys_are_found_step_by_step() {
+        let map = Keymap::built_in();
+        let chord = |text: &str| text.parse::<Chord>().unwrap();
+        let (x, t) = (chord("ctrl-x"), chord("T"));
+        let here = [When::Composer, When::Always];
+        assert_eq!(map.step(&[x], &here), Step::More);
+        assert_eq!(map.step(&[x, t], &here), Step::Run(Action::Themes));
+        assert_eq!(map.step(&[x, chord("f12")], &here), Step::Nothing);
+        let next = map.going_on(&[x], &here);
+        assert!(next.len() > 15 && next.iter().any(|(on, b)| *on == t && b.run == Action::Themes));
+        let moved = Keymap::load(Some("leader = \"ctrl-k\""));
+        assert_eq!(moved.problems(), &[] as &[String]);
+        assert_eq!(moved.step(&[chord("ctrl-k"), t], &here), Step::Run(Action::Themes));
+        assert_eq!(moved.step(&[x], &here), Step::Nothing);
+        assert_eq!(Keymap::load(Some("leader = \"a\"")).problems().len(), 1);
     }
 
     #[test]

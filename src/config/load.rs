@@ -6,7 +6,8 @@ use super::layer::{Layer, merge};
 use super::models::ModelTable;
 use super::paths::{Paths, expand};
 use super::policies;
-use super::settings::{CallOverrides, EmbedderKind, Settings, Theme};
+use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
+use super::themes;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::policy::PolicySpec;
@@ -108,6 +109,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     }
     let policies = policies::load(&paths.policies_dir())?;
     check(&settings, &policies, &layers)?;
+    check_theme(&settings, &paths, &layers)?;
     apply_env(&mut settings, &sources.env)?;
     check_given(&settings, &policies, &sources)?;
     if !settings.store.path.is_empty() {
@@ -130,6 +132,17 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
 }
 
 impl Config {
+    /// What a reading of the same files begins with. The store stays the one that is open.
+    #[must_use]
+    pub fn sources(&self) -> Sources {
+        Sources {
+            env: self.env.clone(),
+            workspace: self.workspace.clone(),
+            store: None,
+            overrides: self.overrides.clone(),
+        }
+    }
+
     /// What is known of a model at a profile.
     #[must_use]
     pub fn model_info(&self, name: &str, profile: &str) -> ModelInfo {
@@ -191,16 +204,31 @@ fn loose_mode(_: &Path) -> Option<String> {
     None
 }
 
-/// What the types cannot say. A fault is reported in the highest layer that holds the key.
+/// A fault, in the highest layer that holds the key.
+fn faulty(layers: &[Layer], path: &[&str], what: String, nearest: Option<String>) -> ConfigError {
+    let found = layers.iter().rev().find_map(|layer| layer.place(path).map(|place| (layer, place)));
+    let (file, place) = found.map_or_else(
+        || ("the settings".to_owned(), Place { line: 1, column: 1 }),
+        |(layer, place)| (layer.origin.clone(), place),
+    );
+    ConfigError::Faulty { file, place, key: path.join("."), what, nearest }
+}
+
+/// The theme is there.
+fn check_theme(settings: &Settings, paths: &Paths, layers: &[Layer]) -> Result<(), ConfigError> {
+    let wanted = settings.screen.theme.as_str();
+    let (all, _) = themes::load(&paths.themes_dir());
+    let names: Vec<String> = std::iter::once(AUTO.to_owned()).chain(all.into_iter().map(|theme| theme.name)).collect();
+    if names.iter().any(|name| name == wanted) {
+        return Ok(());
+    }
+    let near = nearest(wanted, names.iter().map(String::as_str));
+    Err(faulty(layers, &["screen", "theme"], unknown("theme", wanted, names.iter()), near))
+}
+
+/// What the types cannot say.
 fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &[Layer]) -> Result<(), ConfigError> {
-    let fault = |path: &[&str], what: String, nearest: Option<String>| {
-        let found = layers.iter().rev().find_map(|layer| layer.place(path).map(|place| (layer, place)));
-        let (file, place) = found.map_or_else(
-            || ("the settings".to_owned(), Place { line: 1, column: 1 }),
-            |(layer, place)| (layer.origin.clone(), place),
-        );
-        Err(ConfigError::Faulty { file, place, key: path.join("."), what, nearest })
-    };
+    let fault = |path: &[&str], what: String, nearest: Option<String>| Err(faulty(layers, path, what, nearest));
     if !policies.contains_key(&settings.policy) {
         let near = nearest(&settings.policy, policies.keys().map(String::as_str));
         return fault(&["policy"], unknown("policy", &settings.policy, policies.keys()), near);
@@ -282,7 +310,11 @@ fn apply_env(settings: &mut Settings, env: &Environment) -> Result<(), ConfigErr
         })?;
     }
     if env.get("NO_COLOR").is_some() {
-        settings.screen.theme = Theme::Mono;
+        "mono".clone_into(&mut settings.screen.theme);
+    }
+    // No convention has won yet; these two are met with.
+    if env.get("NO_MOTION").or_else(|| env.get("REDUCE_MOTION")).is_some_and(|value| value != "0") {
+        settings.screen.reduced_motion = true;
     }
     if let Some(address) = env.get("OPENAI_BASE_URL") {
         let Some(host) = host(&address) else {

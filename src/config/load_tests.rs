@@ -117,12 +117,12 @@ fn later_layers_stand_above() {
     home.folder("model = \"from-folder\"\n[screen]\ntheme = \"light\"\n");
     let config = home.load(&[]).unwrap();
     assert_eq!((config.settings.model.as_str(), config.settings.cap()), ("from-folder", Some(100)));
-    assert!(config.settings.screen.ascii && config.settings.screen.theme == Theme::Light);
+    assert!(config.settings.screen.ascii && config.settings.screen.theme == "light");
     assert!(config.notes.iter().any(|note| note.contains("sets model, screen")));
     let env = [("PLEACH_MODEL", "from-env"), ("PLEACH_MODE", "HEAVY"), ("PLEACH_STORE", "/e.db"), ("NO_COLOR", "1")];
     let config = home.load(&env).unwrap();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("from-env", Mode::Heavy));
-    assert_eq!(config.settings.screen.theme, Theme::Mono);
+    assert_eq!(config.settings.screen.theme, "mono");
     assert_eq!(config.paths.store, PathBuf::from("/e.db"));
     let mut sources = home.sources(&env);
     sources.store = Some("/f.db".into());

@@ -8,6 +8,7 @@ pub mod keymap;
 pub mod layer;
 pub mod load;
 pub mod models;
+pub mod panes;
 pub mod paths;
 mod places;
 pub mod policies;
@@ -16,6 +17,8 @@ pub mod prompts;
 pub mod save;
 pub mod settings;
 pub mod start;
+mod strokes;
+pub mod themes;
 
 /// The built-in settings, each with its comment.
 pub const DEFAULT: &str = include_str!("../../config/default.toml");

@@ -13,7 +13,7 @@ pub struct Paths {
     pub config_dir: PathBuf,
     /// The store and what belongs to it.
     pub data_dir: PathBuf,
-    /// Logs.
+    /// Logs, and how the screen was arranged.
     pub state_dir: PathBuf,
     /// The store's file.
     pub store: PathBuf,
@@ -48,6 +48,18 @@ impl Paths {
     #[must_use]
     pub fn policies_dir(&self) -> PathBuf {
         self.config_dir.join("policies")
+    }
+
+    /// The person's own themes.
+    #[must_use]
+    pub fn themes_dir(&self) -> PathBuf {
+        self.config_dir.join("themes")
+    }
+
+    /// How the screen was arranged last.
+    #[must_use]
+    pub fn screen_file(&self) -> PathBuf {
+        self.state_dir.join("screen.toml")
     }
 
     /// The person's own key table.

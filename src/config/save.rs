@@ -20,6 +20,22 @@ impl Config {
         Ok(())
     }
 
+    /// Makes a theme the person's own choice.
+    pub fn save_theme(&mut self, name: &str) -> Result<(), ConfigError> {
+        edit(&self.paths.user_file(), |document| {
+            let screen = document.entry("screen").or_insert_with(toml_edit::table);
+            let Some(screen) = screen.as_table_like_mut() else { return };
+            match screen.get_mut("theme").and_then(Item::as_value_mut) {
+                Some(there) => replace(there, name.into()),
+                None => {
+                    screen.insert("theme", value(name));
+                }
+            }
+        })?;
+        name.clone_into(&mut self.settings.screen.theme);
+        Ok(())
+    }
+
     /// Trusts a folder, or no longer.
     pub fn save_trusted(&mut self, folder: &Path, trusted: bool) -> Result<(), ConfigError> {
         let name = real(folder).display().to_string();
@@ -88,7 +104,7 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
         .map_err(|error| ConfigError::Unwritable { file: name, why: error.to_string() })
 }
 
-/// Replaces a file as a whole, readable by its owner only.
+/// Writes a file of the program's own, whole or not at all, readable by the person only.
 pub(super) fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let dir = file.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;

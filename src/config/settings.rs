@@ -65,6 +65,17 @@ impl Settings {
         if more.is_empty() { base.to_owned() } else { format!("{base}\n\n{more}") }
     }
 
+    /// The names of the settings (of the tables, where they stand in one) that are others in `next`.
+    #[must_use]
+    pub fn differences(&self, next: &Self) -> Vec<String> {
+        let table = |settings: &Self| toml::Table::try_from(settings).unwrap_or_default();
+        let (a, b) = (table(self), table(next));
+        let mut names: Vec<String> =
+            b.iter().filter(|(name, value)| a.get(*name) != Some(value)).map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names
+    }
+
     /// The cap on the prompt, where one is set.
     #[must_use]
     pub fn cap(&self) -> Option<u32> {
@@ -185,38 +196,61 @@ impl Race {
     }
 }
 
-/// Colours.
+/// How the end of a long run is told while the terminal has no focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Theme {
-    /// By what the terminal says.
+pub enum Notify {
+    /// Not at all.
+    Off,
+    /// By the terminal's bell.
     #[default]
-    Auto,
-    /// For a dark ground.
-    Dark,
-    /// For a light ground.
-    Light,
-    /// No colours at all.
-    Mono,
+    Bell,
+    /// By a desktop notification, as iTerm2, kitty, `WezTerm`, Ghostty and Windows Terminal know it.
+    Osc9,
+    /// By a desktop notification, as urxvt, foot and `WezTerm` know it.
+    Osc777,
 }
 
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Screen {
-    /// Colours.
-    pub theme: Theme,
+    /// The theme's name, or `auto`.
+    pub theme: String,
     /// ASCII only.
     pub ascii: bool,
     /// Mouse capture.
     pub mouse: bool,
+    /// Milliseconds after the first key of several until it is shown which may follow.
+    pub hints_after: u32,
+    /// Whether the terminal's title says what is open.
+    pub title: bool,
+    /// How the end of a long run is told.
+    pub notify: Notify,
+    /// From how many seconds on a run is long.
+    pub notify_after: u32,
+    /// Nothing moves by itself.
+    pub reduced_motion: bool,
 }
 
 impl Default for Screen {
     fn default() -> Self {
-        Self { theme: Theme::Auto, ascii: false, mouse: false }
+        Self {
+            theme: AUTO.to_owned(),
+            ascii: false,
+            mouse: false,
+            hints_after: 300,
+            title: true,
+            notify: Notify::Bell,
+            notify_after: 10,
+            reduced_motion: false,
+        }
     }
 }
+
+/// The theme that is chosen by the terminal's ground.
+pub const AUTO: &str = "auto";
 
 /// The store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -228,15 +228,15 @@ impl<'a> Work<'a> {
         blocks.extend(self.quote()?);
         blocks.extend(self.pending()?);
         if self.snapshot.go_on {
-            let text = project::joinable(self.gatherer.prompts.go_on.trim());
+            let text = project::joinable(self.snapshot.rules.prompts.go_on.trim());
             blocks.push(self.block(Section::UserMessage, RowKind::Text, text, "go on", Reason::GoOn));
         }
         Ok(blocks)
     }
 
     fn own_texts(&mut self) -> Vec<Block> {
-        let prompts = self.gatherer.prompts.clone();
         let rules = &self.snapshot.rules;
+        let prompts = rules.prompts.clone();
         let asks_state = rules.policy.state_block != StateBlock::Off;
         let mut guidelines = prompts.guidelines.trim().to_owned();
         if asks_state {

@@ -68,6 +68,7 @@ impl Core {
     fn on_session(&mut self, request: Request) -> Result<Answer, Failure> {
         match request {
             Request::Sessions => Ok(Answer::Sessions(self.store.sessions()?)),
+            Request::Reload => self.read_again(),
             Request::NewSession { title } => self.new_session(&title),
             Request::OpenSession { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)

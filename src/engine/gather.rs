@@ -6,7 +6,6 @@ use super::finder::Finder;
 use super::found;
 use super::recipe::Recipe;
 use super::remembered::{self, Memories};
-use super::setup::Prompts;
 use super::snapshot::Snapshot;
 use crate::context::project::{self, Standing};
 use crate::context::render::Texts;
@@ -76,7 +75,6 @@ pub(super) struct Counted {
 pub(super) struct Gatherer {
     store: Store,
     counter: Arc<dyn CountTokens>,
-    pub(super) prompts: Arc<Prompts>,
     pub(super) finder: Finder,
     pub(super) memories: Memories,
     memory: HashMap<(Hash, Encoding, bool), Counted>,
@@ -87,12 +85,11 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
-    pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>, prompts: Arc<Prompts>) -> Self {
+    pub(super) fn new(store: Store, counter: Arc<dyn CountTokens>) -> Self {
         let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
         Self {
             store,
             counter,
-            prompts,
             finder,
             memories,
             memory: HashMap::new(),

@@ -52,6 +52,7 @@ mod recalled;
 mod recipe;
 mod recover;
 mod reflect;
+mod reload;
 mod remembered;
 mod repeats;
 mod replay;
@@ -114,7 +115,7 @@ impl Engine {
         let (events, out) = mpsc::channel::<Event>();
         watch_store(&setup.store, &events);
         let looked_at = (setup.store.clone(), events.clone());
-        let mut gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone(), setup.prompts.clone());
+        let mut gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone());
         let open = setup.embedder.as_ref().map(|embedder| embedder.open.clone());
         let vectors = open.map(|open| Vectors::start(setup.store.clone(), events.clone(), open, setup.patient));
         gatherer.finder.vectors.clone_from(&vectors);

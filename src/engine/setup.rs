@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Texts that go with every call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompts {
     /// Instructions.
     pub system: String,
@@ -50,6 +50,41 @@ pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 
 /// Makes the embedder; may take a while, so never on a thread that somebody waits for.
 pub type OpenEmbedder = Arc<dyn Fn() -> Result<Arc<dyn Embed>, EmbedError> + Send + Sync>;
+
+/// What a reading of the configuration changes while the engine runs.
+pub struct Fresh {
+    /// All profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// The profile used where a branch names none.
+    pub profile: String,
+    /// The model used where a branch names none.
+    pub model: Option<String>,
+    /// All policies by name.
+    pub policies: BTreeMap<String, PolicySpec>,
+    /// What configuration says of mode, policy, layout, budget and window.
+    pub defaults: Overrides,
+    /// Overrides the policies' wish for a state block.
+    pub state_block: Option<StateBlock>,
+    /// Texts.
+    pub prompts: Arc<Prompts>,
+    /// Tools, where there are any.
+    pub tools: Option<Arc<dyn RunTools>>,
+    /// Rules of the configuration about calls to tools.
+    pub tool_rules: Vec<crate::domain::consent::Rule>,
+    /// Tool rounds in a turn.
+    pub rounds: u32,
+    /// Whether the workspace folder is trusted.
+    pub trusted: bool,
+    /// Model table.
+    pub models: ModelLookup,
+    /// Settings that are others now.
+    pub changed: Vec<String>,
+    /// Of these the ones that hold only from the next start on.
+    pub later: Vec<String>,
+}
+
+/// Reads the configuration again.
+pub type ReadAgain = Arc<dyn Fn() -> Result<Fresh, Failure> + Send + Sync>;
 
 /// The embedder that is set.
 #[derive(Clone)]
@@ -113,6 +148,8 @@ pub struct Setup {
     pub reading: Option<crate::domain::record::Reading>,
     /// A folder to delete at the end (the demo's store).
     pub temporary: Option<std::path::PathBuf>,
+    /// Reads the configuration again, where there is one.
+    pub read_again: Option<ReadAgain>,
     /// Milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
 }
@@ -128,6 +165,8 @@ pub(super) struct Rules {
     pub(super) layout: Layout,
     pub(super) budget: Budget,
     pub(super) personality: String,
+    /// Texts that go with every call; says nothing about the wire.
+    pub(super) prompts: Arc<Prompts>,
     pub(super) tools: Vec<ToolSpec>,
     /// Summaries that are made by themselves; says nothing about a request.
     pub(super) compaction: Compaction,
@@ -177,6 +216,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
+        prompts: setup.prompts.clone(),
         tools: tools.unwrap_or_default(),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,

@@ -1,8 +1,8 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{ModelLookup, Prompts, Servers, Setup};
-use crate::config::load::{Config, Environment};
+use super::setup::{Fresh, ModelLookup, Prompts, ReadAgain, Servers, Setup};
+use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
@@ -63,7 +63,8 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     warm(config, &counter, models.clone());
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
-    let start = config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone());
+    let start = first_profile(config);
+    let again = read_again(config, counter.clone());
     let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
@@ -76,13 +77,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         defaults: defaults(config),
         call: call(config),
         state_block: state_block(settings.state_block),
-        prompts: Arc::new(Prompts {
-            system: settings.system_prompt(),
-            guidelines: prompts::GUIDELINES.into(),
-            state_request: prompts::STATE_BLOCK.into(),
-            go_on: prompts::CONTINUE.into(),
-            personality: settings.personality.clone(),
-        }),
+        prompts: own_texts(config),
         tools: tools(config),
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
@@ -97,7 +92,56 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         patient: true,
         reading: None,
         temporary: None,
+        read_again: Some(again),
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
+    })
+}
+
+fn own_texts(config: &Config) -> Arc<Prompts> {
+    Arc::new(Prompts {
+        system: config.settings.system_prompt(),
+        guidelines: prompts::GUIDELINES.into(),
+        state_request: prompts::STATE_BLOCK.into(),
+        go_on: prompts::CONTINUE.into(),
+        personality: config.settings.personality.clone(),
+    })
+}
+
+/// The profile that is asked where a branch names none.
+fn first_profile(config: &Config) -> String {
+    config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone())
+}
+
+/// Settings that are taken up only when the program starts.
+const AT_START: [&str; 3] = ["store", "log", "embedder"];
+
+/// Reads the configuration again, and says what is another than at the reading before.
+fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
+    let last = Mutex::new(config.clone());
+    Arc::new(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = load::load(last.sources()).map_err(|error| error.failure())?;
+        let mut changed = last.settings.differences(&config.settings);
+        if last.policies != config.policies {
+            changed.push("policies".into());
+        }
+        *last = config.clone();
+        Ok(Fresh {
+            profiles: config.settings.profiles.clone(),
+            profile: first_profile(&config),
+            model: Some(config.settings.model.clone()).filter(|model| !model.is_empty()),
+            policies: config.policies.clone(),
+            defaults: defaults(&config),
+            state_block: state_block(config.settings.state_block),
+            prompts: own_texts(&config),
+            tools: tools(&config),
+            tool_rules: config.settings.tools.rules.clone(),
+            rounds: config.settings.tools.rounds.max(1),
+            trusted: config.is_trusted(&config.workspace),
+            models: models(&config, &counter),
+            later: changed.iter().filter(|name| AT_START.contains(&name.as_str())).cloned().collect(),
+            changed,
+        })
     })
 }
 

@@ -1,9 +1,12 @@
 //! Key, paste and size events of the terminal, read by a thread of their own and turned into messages.
 //! Not for: what keys mean (the key table) or signals (`system`).
 
+use super::ground::{self, Found};
 use crate::config::keymap::{Chord, Key};
+use crate::tui::model::pointer::{Did, Mouse};
 use crate::tui::msg::Msg;
-use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
+use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -30,23 +33,36 @@ pub(super) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     let _ = to.send(Msg::Resize(columns, rows));
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let (mut streak, mut last) = (0, Instant::now());
-        while let Ok(event) = event::read() {
+        // Events that were read ahead and turned out to be no answer of the terminal.
+        let mut ahead: VecDeque<Event> = VecDeque::new();
+        while let Some(event) = ahead.pop_front().or_else(|| event::read().ok()) {
             rest_while_held();
             if last.elapsed() > BREATH {
                 streak = 0;
             }
             let msgs = match event {
                 Event::Paste(text) => pasted(text),
-                Event::Key(key) if character(key).is_some() => {
-                    let (keys, next) = burst(key, streak, &mut more);
-                    streak += keys.len();
-                    let mut msgs = told(&keys, streak - keys.len());
-                    match next {
-                        Some(Event::Paste(text)) => msgs.extend(pasted(text)),
-                        Some(event) => msgs.extend(message(event)),
-                        None => {}
+                Event::Key(key) if ground::may_begin(key) => {
+                    match ground::gather(key, &mut |patience| ahead.pop_front().or_else(|| more(patience))) {
+                        Found::Answer(light, others) => {
+                            ahead.extend(others);
+                            vec![Msg::Ground(light)]
+                        }
+                        Found::Keys(rest) => {
+                            for event in rest.into_iter().rev() {
+                                ahead.push_front(event);
+                            }
+                            message(Event::Key(key)).into_iter().collect()
+                        }
                     }
-                    msgs
+                }
+                Event::Key(key) if character(key).is_some() => {
+                    let (keys, next) = burst(key, streak, &mut |patience| ahead.pop_front().or_else(|| more(patience)));
+                    streak += keys.len();
+                    if let Some(next) = next {
+                        ahead.push_front(next);
+                    }
+                    told(&keys, streak - keys.len())
                 }
                 event => message(event).into_iter().collect(),
             };
@@ -201,12 +217,20 @@ fn message(event: Event) -> Option<Msg> {
         Event::Key(key) if key.kind != KeyEventKind::Release => chord(key).map(Msg::Key),
         Event::Paste(text) => Some(Msg::Paste(text)),
         Event::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
-        Event::Mouse(mouse) => match mouse.kind {
-            MouseEventKind::ScrollUp => Some(Msg::Wheel(-NOTCH)),
-            MouseEventKind::ScrollDown => Some(Msg::Wheel(NOTCH)),
-            _ => None,
-        },
-        Event::Key(_) | Event::FocusGained | Event::FocusLost => None,
+        Event::Mouse(mouse) => {
+            let did = match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => Did::Press,
+                MouseEventKind::Drag(MouseButton::Left) => Did::Drag,
+                MouseEventKind::Up(MouseButton::Left) => Did::Release,
+                MouseEventKind::ScrollUp => Did::Wheel(-NOTCH),
+                MouseEventKind::ScrollDown => Did::Wheel(NOTCH),
+                _ => return None,
+            };
+            Some(Msg::Mouse(Mouse { did, x: mouse.column, y: mouse.row }))
+        }
+        Event::FocusGained => Some(Msg::Focus(true)),
+        Event::FocusLost => Some(Msg::Focus(false)),
+        Event::Key(_) => None,
     }
 }
 

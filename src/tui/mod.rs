@@ -2,9 +2,11 @@
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
 mod editor;
+mod ground;
 mod input;
 pub mod model;
 pub mod msg;
+mod reading;
 mod start;
 mod system;
 mod terminal;
@@ -12,22 +14,32 @@ pub mod text;
 pub mod theme;
 pub mod update;
 pub mod view;
+mod watch;
 
 use crate::config::keymap::Keymap;
-use crate::engine::api::{Door, Events};
+use crate::config::load::Config;
+use crate::config::panes::Arrangements;
+use crate::config::settings::{AUTO, Screen as ScreenSettings};
+use crate::engine::api::{Door, Event, Events};
+use model::title::title;
 use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
+use reading::Reading;
 pub use start::ask_about;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use terminal::Screen;
-use theme::Theme;
+use theme::{Theme, Themes};
 use view::cache::Cache;
 
 /// The shortest time from frame to frame.
 const FRAME: Duration = Duration::from_millis(16);
+/// The same while words come, for a person who wants little motion.
+const CALM: Duration = Duration::from_millis(250);
+/// How long the first frame waits for the terminal to tell its ground.
+const GROUND: Duration = Duration::from_millis(80);
 
 /// What the workbench is started with.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +47,14 @@ const FRAME: Duration = Duration::from_millis(16);
 pub struct Setup {
     /// The key table (problems in it are said on the screen).
     pub keymap: Keymap,
-    /// The theme: `dark`, `light` or `none` (for `NO_COLOR`).
-    pub theme: String,
-    /// The terminal has only 256 colours.
-    pub few_colours: bool,
-    /// Only ASCII signs.
-    pub ascii: bool,
+    /// The themes there are.
+    pub themes: Themes,
+    /// Settings of the screen.
+    pub screen: ScreenSettings,
+    /// How screens of each size were arranged last.
+    pub arrangements: Arrangements,
+    /// The terminal can be asked for its ground.
+    pub may_ask: bool,
     /// The session to open; the last used when none.
     pub session: Option<String>,
     /// The branch to stand on; the last used when none.
@@ -51,10 +65,10 @@ pub struct Setup {
     pub demo: bool,
     /// The policies there are, by name.
     pub policies: Vec<String>,
-    /// Take the mouse at the start.
-    pub mouse: bool,
     /// Sentences to say at the start (a setting that could not be used, …).
     pub notices: Vec<String>,
+    /// The configuration, to be read again when it changes.
+    pub config: Option<Config>,
 }
 
 /// How the workbench ended.
@@ -99,9 +113,12 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     system::watch(to.clone())?;
     let screen = Screen::enter()?;
     input::read(to.clone())?;
-    forward(events, to)?;
     let mut bench = Bench::new(door, screen, &setup);
-    match bench.start(setup).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
+    if let Some(reading) = &bench.reading {
+        watch::watch(reading.folders(), to.clone());
+    }
+    forward(events, to)?;
+    match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
         // Drawing may fail before the signal comes through that says why.
         Err(TuiError::Terminal(_)) if system::gone() => Ok(Exit::Signal(1)),
         ended => ended,
@@ -135,6 +152,14 @@ struct Bench {
     model: Model,
     cache: Cache,
     theme: Theme,
+    themes: Themes,
+    /// The name of the theme that is shown; none where it must be made again.
+    painted: Option<String>,
+    /// The terminal can be asked for its ground, and was not yet.
+    may_ask: bool,
+    /// The title that the terminal was given.
+    titled: Option<String>,
+    reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
     /// What was typed before the session was open.
@@ -148,30 +173,71 @@ impl Bench {
             first_start: setup.first_start,
             demo: setup.demo,
             policies: setup.policies.clone(),
-            mouse: setup.mouse,
+            mouse: setup.screen.mouse,
         };
-        let model = Model { size: screen.size(), keys: setup.keymap.clone(), facts, ..Model::default() };
-        let theme = Theme::built_in(&setup.theme, setup.ascii);
-        let theme = if setup.few_colours { theme.in_256_colours() } else { theme };
+        let model = Model {
+            size: screen.size(),
+            keys: setup.keymap.clone(),
+            facts,
+            theme: setup.screen.theme.clone(),
+            themes: setup.themes.list(),
+            screen: setup.screen.clone(),
+            arrangements: setup.arrangements.clone(),
+            ..Model::default()
+        };
         Self {
             door,
             screen,
+            theme: setup.themes.get(&model.theme).0,
             model,
             cache: Cache::default(),
-            theme,
+            themes: setup.themes.clone(),
+            painted: None,
+            may_ask: setup.may_ask,
+            titled: None,
+            reading: setup.config.clone().map(Reading::new),
             began: Instant::now(),
             ended: None,
             early: Vec::new(),
         }
     }
 
-    fn start(&mut self, setup: Setup) -> io::Result<()> {
+    fn start(&mut self, setup: Setup, from: &Receiver<Msg>) -> io::Result<()> {
         for notice in setup.notices {
             self.model.status.say(model::status::Weight::Trouble, notice, 0);
         }
-        terminal::mouse(setup.mouse)?;
+        terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
-        self.perform(cmds)
+        self.perform(cmds)?;
+        if self.model.theme != AUTO || !self.ask_ground()? {
+            return Ok(());
+        }
+        // Most terminals answer within a few milliseconds, and nobody sees the wrong colours flash up. An answer that comes
+        // later is taken all the same.
+        let asked = Instant::now();
+        let mut early = Vec::new();
+        while let Some(rest) = GROUND.checked_sub(asked.elapsed()) {
+            match from.recv_timeout(rest) {
+                Ok(msg) => {
+                    let answered = matches!(msg, Msg::Ground(_));
+                    early.push(msg);
+                    if answered {
+                        break;
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        early.into_iter().try_for_each(|msg| self.take(msg))
+    }
+
+    /// Asks the terminal for its ground, once. False when it cannot be asked.
+    fn ask_ground(&mut self) -> io::Result<bool> {
+        if !std::mem::take(&mut self.may_ask) {
+            return Ok(false);
+        }
+        ground::expect();
+        terminal::ask_ground().map(|()| true)
     }
 
     /// Draws, waits for something to happen, takes everything in that is there, and draws again. A person is shown what a
@@ -182,16 +248,17 @@ impl Bench {
             self.draw()?;
             let drawn = Instant::now();
             let Some(first) = self.wait(from) else { return Ok(Exit::Quit) };
-            let mut pressed = self.take_in(first, from)?;
+            let mut taken = self.take_in(first, from)?;
             loop {
-                let since = if pressed { shown } else { Some(drawn) };
-                let rest = since.and_then(|since| FRAME.checked_sub(since.elapsed()));
+                let since = if taken.pressed { shown } else { Some(drawn) };
+                let pace = self.pace(taken);
+                let rest = since.and_then(|since| pace.checked_sub(since.elapsed()));
                 let Some(rest) = rest.filter(|_| !self.model.quit) else { break };
                 let Ok(msg) = from.recv_timeout(rest) else { break };
-                pressed |= self.take_in(msg, from)?;
+                taken = taken.and(self.take_in(msg, from)?);
             }
             self.drain(from)?;
-            if pressed {
+            if taken.pressed {
                 shown = Some(Instant::now());
             }
             if self.model.quit {
@@ -200,16 +267,20 @@ impl Bench {
         }
     }
 
-    /// Takes a message in and all that wait behind it; says whether a person did one of them.
-    fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<bool> {
-        let by_person = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Wheel(_));
-        let mut pressed = by_person(&first);
+    /// Takes a message in and all that wait behind it; says what they were.
+    fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<Taken> {
+        let mut taken = Taken::of(&first);
         self.take(first)?;
         while let Ok(msg) = from.try_recv() {
-            pressed |= by_person(&msg);
+            taken = taken.and(Taken::of(&msg));
             self.take(msg)?;
         }
-        Ok(pressed)
+        Ok(taken)
+    }
+
+    /// How long after the last frame the next one may come.
+    fn pace(&self, taken: Taken) -> Duration {
+        if taken.words && self.model.screen.reduced_motion { CALM } else { FRAME }
     }
 
     fn now(&self) -> u64 {
@@ -244,6 +315,11 @@ impl Bench {
             Msg::EngineGone => panic!("the engine stopped: {}", terminal::last_panic()),
             Msg::Signal(number) => self.ended = Some(*number),
             Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
+            Msg::Ground(Some(light)) => {
+                self.themes.light = Some(*light);
+                self.model.themes = self.themes.list();
+                self.painted = None;
+            }
             _ => {}
         }
         if self.opening() && writes(&msg) {
@@ -279,6 +355,8 @@ impl Bench {
                     self.screen.clear()?;
                 }
                 Cmd::Mouse(on) => terminal::mouse(on)?,
+                Cmd::Notify(text) => terminal::notify(self.model.screen.notify, &text)?,
+                Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) => self.perform_on_files(cmd)?,
                 Cmd::Suspend => {
                     system::suspend()?;
                     self.again()?;
@@ -294,15 +372,63 @@ impl Bench {
         Ok(())
     }
 
+    /// What touches the person's files. The demo leaves none behind.
+    fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
+        let Some(reading) = &mut self.reading else { return Ok(()) };
+        let news = match cmd {
+            Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
+            Cmd::KeepPanes if !self.model.facts.demo => {
+                let kept = self.model.arrangements.save(&reading.screen_file());
+                let why = |why| format!("How the screen is arranged could not be kept for the next start: {why}.");
+                kept.err().map(|error| Msg::Written(Err(why(error))))
+            }
+            Cmd::Reload(asked) => reading.again(asked, self.themes.light).map(|read| {
+                Msg::Reloaded(read.map(|(fresh, themes)| {
+                    (self.themes, self.painted) = (themes, None);
+                    Box::new(fresh)
+                }))
+            }),
+            _ => None,
+        };
+        match news {
+            Some(msg) => self.take(msg),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes up the theme that is to be shown, and the title.
+    fn dress(&mut self) -> io::Result<()> {
+        let wanted = self.model.shown_theme();
+        if self.painted.as_deref() != Some(wanted) {
+            let wanted = wanted.to_owned();
+            self.theme = self.themes.get(&wanted).0;
+            if wanted == AUTO {
+                self.ask_ground()?;
+            }
+            self.painted = Some(wanted);
+        }
+        if !self.model.screen.title {
+            return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
+        }
+        let now = title(&self.model, self.themes.ascii);
+        if self.titled.as_deref() != Some(now.as_str()) {
+            terminal::title(&now)?;
+            self.titled = Some(now);
+        }
+        Ok(())
+    }
+
     /// The terminal is ours again: its size may be another one, and everything is drawn anew.
     fn again(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
         self.screen.resize(width, height)?;
         self.model.size = (width, height);
+        self.titled = None;
         self.screen.clear()
     }
 
     fn draw(&mut self) -> io::Result<()> {
+        self.dress()?;
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
@@ -326,6 +452,28 @@ fn lend(text: &str) -> io::Result<Result<String, String>> {
     drop(lent);
     terminal::switch_on()?;
     Ok(result)
+}
+
+/// What messages were.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// A person did one of them.
+    pressed: bool,
+    /// They only brought words of an answer.
+    words: bool,
+}
+
+impl Taken {
+    fn of(msg: &Msg) -> Self {
+        Self {
+            pressed: matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)),
+            words: matches!(msg, Msg::Engine(event) if matches!(**event, Event::Stream { .. })),
+        }
+    }
+
+    fn and(self, more: Self) -> Self {
+        Self { pressed: self.pressed || more.pressed, words: self.words && more.words }
+    }
 }
 
 /// Whether a message is a part of writing.

@@ -4,6 +4,8 @@
 use crate::config::keymap::Chord;
 use crate::domain::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
+use crate::tui::model::pointer::Mouse;
+use crate::tui::model::{Keymap, Screen};
 use std::sync::Arc;
 
 /// Something that happened.
@@ -17,8 +19,18 @@ pub enum Msg {
     Paste(String),
     /// The terminal's new size.
     Resize(u16, u16),
-    /// The mouse wheel, in rows.
-    Wheel(i64),
+    /// The mouse.
+    Mouse(Mouse),
+    /// The terminal got the focus, or lost it.
+    Focus(bool),
+    /// The terminal's ground: whether it is light, where it said so in a way that can be read.
+    Ground(Option<bool>),
+    /// A file of the configuration was written.
+    Touched,
+    /// The configuration was read again, by itself or on request; or why not.
+    Reloaded(Result<Box<Fresh>, String>),
+    /// A choice was written into the person's file, and where; or why not.
+    Written(Result<String, String>),
     /// From the engine.
     Engine(Box<Event>),
     /// The engine's thread ended by itself: nothing works any more.
@@ -37,6 +49,23 @@ pub enum Msg {
     Composed(Result<String, String>),
 }
 
+/// What a reading of the configuration came to, as far as it concerns the screen.
+#[derive(Debug)]
+pub struct Fresh {
+    /// The key table.
+    pub keys: Keymap,
+    /// Settings of the screen.
+    pub screen: Screen,
+    /// Names of the themes, with what each is for.
+    pub themes: Vec<(String, String)>,
+    /// The policies there are.
+    pub policies: Vec<String>,
+    /// Sentences to say.
+    pub notes: Vec<String>,
+    /// A person asked for it.
+    pub asked: bool,
+}
+
 /// Something to be done outside.
 #[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
@@ -53,4 +82,12 @@ pub enum Cmd {
     Compose(Arc<str>),
     /// Take the mouse, or leave it.
     Mouse(bool),
+    /// Write the chosen theme into the person's file.
+    KeepTheme(String),
+    /// Remember how the screen is arranged.
+    KeepPanes,
+    /// Read the configuration again; whether a person asked for it.
+    Reload(bool),
+    /// Tell a person who looks elsewhere.
+    Notify(String),
 }

@@ -1,10 +1,11 @@
 //! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
 //! Not for: signals and job control (`system`) or what is drawn (`view`).
 
+use crate::config::settings::Notify;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
@@ -25,6 +26,12 @@ const CLIPBOARD: usize = 74_000;
 
 static INSIDE: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
+/// Whether the title is ours: the one before it lies on the terminal's own stack.
+static TITLE: AtomicBool = AtomicBool::new(false);
+
+/// Presses, drags and the wheel, in the form without limits; not every movement, which would wake us all the time.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 
 /// The screen that frames are drawn to.
@@ -119,9 +126,10 @@ pub(super) fn switch_on() -> io::Result<()> {
     ansi(&mut out, EnterAlternateScreen);
     ansi(&mut out, EnableBracketedPaste);
     ansi(&mut out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES));
+    ansi(&mut out, EnableFocusChange);
     ansi(&mut out, Hide);
     if MOUSE.load(Ordering::SeqCst) {
-        ansi(&mut out, EnableMouseCapture);
+        out.push_str(MOUSE_ON);
     }
     write(&out)
 }
@@ -134,8 +142,13 @@ pub(super) fn switch_off() {
     let mut out = String::new();
     ansi(&mut out, EndSynchronizedUpdate);
     if MOUSE.load(Ordering::SeqCst) {
-        ansi(&mut out, DisableMouseCapture);
+        out.push_str(MOUSE_OFF);
     }
+    if TITLE.swap(false, Ordering::SeqCst) {
+        // Where there is no stack of titles, an empty one makes the terminal show its own.
+        out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
+    }
+    ansi(&mut out, DisableFocusChange);
     ansi(&mut out, PopKeyboardEnhancementFlags);
     ansi(&mut out, DisableBracketedPaste);
     ansi(&mut out, LeaveAlternateScreen);
@@ -149,13 +162,41 @@ pub(super) fn mouse(on: bool) -> io::Result<()> {
     if MOUSE.swap(on, Ordering::SeqCst) == on {
         return Ok(());
     }
-    let mut out = String::new();
-    if on {
-        ansi(&mut out, EnableMouseCapture);
-    } else {
-        ansi(&mut out, DisableMouseCapture);
+    write(if on { MOUSE_ON } else { MOUSE_OFF })
+}
+
+/// Gives the terminal's window a title; the one before it comes back with [`switch_off`]. The text is sanitised already.
+pub(super) fn title(text: &str) -> io::Result<()> {
+    if !INSIDE.load(Ordering::SeqCst) {
+        return Ok(());
     }
-    write(&out)
+    let save = if TITLE.swap(true, Ordering::SeqCst) { "" } else { "\x1b[22;2t" };
+    write(&format!("{save}\x1b]2;{}\x1b\\", quiet(text)))
+}
+
+/// Gives the title back while the screen stays.
+pub(super) fn untitle() -> io::Result<()> {
+    if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
+}
+
+/// Tells a person who looks elsewhere. The text is sanitised already.
+pub(super) fn notify(how: Notify, text: &str) -> io::Result<()> {
+    match how {
+        Notify::Off => Ok(()),
+        Notify::Bell => write("\x07"),
+        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", quiet(text))),
+        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", quiet(text).replace(';', ","))),
+    }
+}
+
+/// Asks the terminal for its ground. The answer comes as keys, if one comes (see `input`).
+pub(super) fn ask_ground() -> io::Result<()> {
+    write("\x1b]11;?\x1b\\")
+}
+
+/// A last net: nothing can end the sequence that a text stands in.
+fn quiet(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 fn write(text: &str) -> io::Result<()> {

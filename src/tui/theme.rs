@@ -1,6 +1,7 @@
 //! Appearance: about twenty inks (what a thing means) with a style each, read from TOML, and the glyphs.
 //! Not for: deciding which ink a thing has; views do that, and they know no colours.
 
+use crate::config::themes::{self, ThemeText};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::border;
 use serde::Deserialize;
@@ -38,6 +39,7 @@ inks! {
     MeterMid "meter_mid" "The meter when room gets short.",
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
+    Match "match" "Letters that match what was typed.",
     Selected "selected" "The selected line.",
     Ground "ground" "What everything stands on; without one the terminal's own colours stay.",
 }
@@ -216,29 +218,44 @@ pub struct ThemeError {
 }
 
 impl Theme {
-    /// The built-in theme of this name: `dark`, `light` or `none`; the dark one for any other name.
+    /// The built-in theme of this name (`none` is `mono`); the dark one for any other name.
     #[must_use]
     pub fn built_in(name: &str, ascii: bool) -> Self {
-        let text = match name {
-            "light" => include_str!("../../assets/themes/light.toml"),
-            "none" => include_str!("../../assets/themes/none.toml"),
-            _ => include_str!("../../assets/themes/dark.toml"),
-        };
-        Self::read(name, text, ascii)
+        let name = if name == "none" { "mono" } else { name };
+        let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
+        Self::read(found.0, found.1, ascii)
             .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
-    /// Reads a theme.
+    /// Reads a theme. What it leaves out stays without a style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
-        let raw: BTreeMap<String, Raw> = toml::from_str(text).map_err(|why| wrong(why.to_string()))?;
+        let raw: BTreeMap<String, Raw> =
+            toml::from_str(text).map_err(|why| wrong(format!("{}{}", place(text, why.span()), why.message())))?;
         let mut styles = BTreeMap::new();
         for (key, raw) in raw {
+            let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
+            let wrong = |why: String| wrong(format!("line {at}: {why}"));
             let found = NAMES.iter().find(|(_, name)| *name == key);
             let (ink, _) = found.ok_or_else(|| wrong(format!("there is no ink {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
         Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
+    }
+
+    /// The same, with what it leaves out taken from the built-in theme that suits its ground.
+    fn filled(mut self, ascii: bool) -> Self {
+        let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
+            Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
+                "light"
+            }
+            Some(_) => "dark",
+            None => "terminal",
+        };
+        for (ink, style) in Self::built_in(base, ascii).styles {
+            self.styles.entry(ink).or_insert(style);
+        }
+        self
     }
 
     /// The same theme in the 256 colours that every terminal has.
@@ -255,6 +272,67 @@ impl Theme {
     #[must_use]
     pub fn style(&self, ink: Ink) -> Style {
         self.styles.get(&ink).copied().unwrap_or_default()
+    }
+}
+
+/// Where in a theme's text something is wrong.
+fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
+    let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
+    format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
+}
+
+/// Whether a ground is light: its luma is above the middle. Channels go to 65,535.
+#[must_use]
+pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
+    let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
+    luma > 10_000 * 65_535 / 2
+}
+
+/// All themes there are, and how this terminal shows them.
+#[derive(Clone, Debug, Default)]
+pub struct Themes {
+    texts: Vec<ThemeText>,
+    /// The terminal has only 256 colours.
+    pub few_colours: bool,
+    /// Only ASCII signs.
+    pub ascii: bool,
+    /// Whether the terminal's ground is light, as far as that is known.
+    pub light: Option<bool>,
+}
+
+impl Themes {
+    /// From texts.
+    #[must_use]
+    pub fn new(texts: Vec<ThemeText>, few_colours: bool, ascii: bool, light: Option<bool>) -> Self {
+        Self { texts, few_colours, ascii, light }
+    }
+
+    /// Names with what each is for.
+    #[must_use]
+    pub fn list(&self) -> Vec<(String, String)> {
+        let by = if self.light == Some(true) { "light" } else { "dark" };
+        let auto = ("auto".to_owned(), format!("By the ground of the terminal; here {by}."));
+        let about = |theme: &ThemeText| match (theme.own, theme.about()) {
+            (true, "") => "Your own.".to_owned(),
+            (true, about) => format!("Your own. {about}"),
+            (false, about) => about.to_owned(),
+        };
+        std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
+    }
+
+    /// The theme of a name, where `auto` goes by the ground. One that cannot be read comes with why, and another instead.
+    #[must_use]
+    pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
+        let by_ground = if self.light == Some(true) { "light" } else { "dark" };
+        let name = if name == "auto" { by_ground } else { name };
+        let text = self.texts.iter().find(|theme| theme.name == name);
+        let (theme, problem) = match text.map(|theme| Theme::read(name, &theme.text, self.ascii)) {
+            Some(Ok(theme)) => (theme.filled(self.ascii), None),
+            Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
+            None => (Theme::built_in(name, self.ascii), None),
+        };
+        (if self.few_colours { theme.in_256_colours() } else { theme }, problem)
     }
 }
 
@@ -306,18 +384,67 @@ mod tests {
 
     #[test]
     fn every_theme_knows_every_ink() {
-        for (name, text) in [
-            ("dark", include_str!("../../assets/themes/dark.toml")),
-            ("light", include_str!("../../assets/themes/light.toml")),
-            ("none", include_str!("../../assets/themes/none.toml")),
-        ] {
+        for (name, text) in themes::BUILT_IN {
             let theme = Theme::read(name, text, false).unwrap();
             for (ink, key) in NAMES {
                 assert!(theme.styles.contains_key(ink), "{name} lacks {key}");
             }
             let colours = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
-            assert_eq!(colours, name != "none");
+            assert_eq!(colours, name != "mono");
         }
         assert!(Theme::read("x", "text = { fg = \"nope\" }", false).is_err());
+    }
+
+    /// The contrast of two colours by WCAG 2.1, from 1 to 21.
+    fn contrast(a: Color, b: Color) -> f64 {
+        let light = |colour: Color| {
+            let Color::Rgb(r, g, b) = colour else { panic!("{colour:?}") };
+            let part = |c: u8| {
+                let c = f64::from(c) / 255.0;
+                if c <= 0.039_28 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
+        };
+        let (x, y) = (light(a).max(light(b)), light(a).min(light(b)));
+        (x + 0.05) / (y + 0.05)
+    }
+
+    #[test]
+    fn words_stand_out_from_their_ground() {
+        let least = |name: &str| if name == "contrast" { 7.0 } else { 3.0 };
+        for name in ["dark", "light", "contrast", "sepia"] {
+            let theme = Theme::built_in(name, false);
+            let ground = theme.style(Ink::Ground);
+            let (fg, bg) = (ground.fg.unwrap(), ground.bg.unwrap());
+            for (ink, key) in NAMES.iter().filter(|(ink, _)| !matches!(ink, Ink::Border | Ink::MeterFree)) {
+                let style = theme.style(*ink);
+                let (fg, bg) = (style.fg.unwrap_or(fg), style.bg.unwrap_or(bg));
+                let found = contrast(fg, bg);
+                assert!(found >= least(name), "{key} of {name}: {found:.1}");
+            }
+        }
+    }
+
+    #[test]
+    fn own_themes_are_filled_and_faults_have_a_place() {
+        let own = |text: &str| ThemeText { name: "mine".into(), text: text.into(), own: true };
+        let themes = |text: &str| Themes::new(vec![own(text)], false, false, None);
+        let (theme, problem) = themes("ground = { bg = \"#ffffff\" }").get("mine");
+        assert!(problem.is_none());
+        assert_eq!(theme.style(Ink::Accent), Theme::built_in("light", false).style(Ink::Accent));
+        let (theme, _) = themes("accent = { fg = \"#010203\" }").get("mine");
+        assert_eq!(theme.style(Ink::Accent).fg, Some(Color::Rgb(1, 2, 3)));
+        assert_eq!(theme.style(Ink::You), Theme::built_in("terminal", false).style(Ink::You));
+        for (text, said) in [
+            ("\naccent = { fg = \"nope\" }", "line 2: \"nope\" is no colour"),
+            ("text = {}\nacent = {}", "line 2: there is no ink \"acent\""),
+            ("text = {}\nyou = { bald = true }", "line 2, column 9"),
+        ] {
+            let why = themes(text).get("mine").1.unwrap().to_string();
+            assert!(why.contains(said), "{why}");
+        }
+        let auto = Themes::new(Vec::new(), false, false, Some(true));
+        assert_eq!(auto.get("auto").0.style(Ink::Ground), Theme::built_in("light", false).style(Ink::Ground));
+        assert!(is_light((60_000, 60_000, 60_000)) && !is_light((0x1e1e, 0x1e1e, 0x1e1e)));
     }
 }

@@ -1,5 +1,6 @@
 //! The real binary in a pseudo-terminal: journeys, every way out, job control, hostile text, sizes.
 
+mod comfort;
 mod damage;
 mod given_back;
 mod gone;

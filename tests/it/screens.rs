@@ -2,6 +2,7 @@
 
 mod branching;
 mod calls;
+mod comfort;
 mod composing;
 mod consent;
 mod drafts;
@@ -38,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) sent: Vec<(Ticket, Request)>,
     pub(crate) copied: Vec<String>,
     pub(crate) composed: Vec<String>,
+    /// What was to be written, read or told outside.
+    pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
 }
 
@@ -51,6 +54,7 @@ impl Stage {
             sent: Vec::new(),
             copied: Vec::new(),
             composed: Vec::new(),
+            kept: Vec::new(),
             bodies: HashMap::new(),
         };
         let cmds = update::start(&mut stage.model, None, None);
@@ -74,6 +78,10 @@ impl Stage {
                 Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
                 Cmd::Copy(text) => self.copied.push(text),
                 Cmd::Compose(text) => self.composed.push(text.to_string()),
+                Cmd::KeepTheme(name) => self.kept.push(format!("theme {name}")),
+                Cmd::KeepPanes => self.kept.push("panes".into()),
+                Cmd::Reload(asked) => self.kept.push(format!("reload {asked}")),
+                Cmd::Notify(text) => self.kept.push(format!("notify {text}")),
                 Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
             }
         }

@@ -20,6 +20,9 @@ use std::sync::Arc;
 pub enum Request {
     /// All sessions, newest first.
     Sessions,
+    /// Reads the configuration again: what it says of models, policies, prompts and tools holds from now on. Answered by a
+    /// sentence about what changed, empty where nothing did; a configuration with a fault changes nothing.
+    Reload,
     /// Makes a session with one empty branch `main`, and opens it.
     NewSession {
         /// Its title; a dated one when empty.

@@ -142,6 +142,11 @@ impl Conversation {
         self.reveal = true;
     }
 
+    /// Selects a message that is in view, so that nothing moves.
+    pub fn point_at(&mut self, position: usize) {
+        self.cursor = position.min(self.path.len().saturating_sub(1));
+    }
+
     /// Shows the end again.
     pub fn follow(&mut self) {
         self.place = Place::Bottom;

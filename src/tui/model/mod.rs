@@ -13,29 +13,38 @@ pub mod conversation;
 pub mod drafts;
 pub mod find;
 pub mod forest;
+pub mod fuzzy;
 pub mod layer;
 pub mod ledger;
 pub mod live;
 pub mod overlay;
 pub mod panel;
+pub mod panes;
 pub mod picker;
 pub mod plan;
+pub mod pointer;
 pub mod raw;
 pub mod session;
 pub mod sift;
 pub mod slash;
 pub mod status;
+pub mod title;
 pub mod tree;
 pub mod whatif;
 pub mod workshop;
 
-use crate::config::keymap;
+use crate::config::{keymap, settings};
 use crate::domain::branch::Overrides;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
+/// Settings of the screen.
+pub type Screen = settings::Screen;
+/// What keys pressed so far come to.
+pub type Step = keymap::Step;
 /// The key table.
 pub type Keymap = keymap::Keymap;
 /// A named action.
@@ -180,6 +189,8 @@ pub enum Pending {
     Lately(Atom),
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
+    /// Reading the configuration again; whether a person asked for it.
+    Reload(bool),
     /// Keeping a draft.
     Kept,
     /// Earlier messages of a session, for the composer.
@@ -231,6 +242,22 @@ pub struct Model {
     pub keys: Keymap,
     /// About this run of the program.
     pub facts: Facts,
+    /// Settings of the screen.
+    pub screen: Screen,
+    /// How screens of each size are arranged.
+    pub arrangements: panes::Arrangements,
+    /// Names of the themes, with what each is for.
+    pub themes: Vec<(String, String)>,
+    /// The theme that was chosen.
+    pub theme: String,
+    /// The keys pressed so far of several one after the other, and since when.
+    pub leading: (Vec<Chord>, u64),
+    /// What lies where in the last frame, while the mouse is ours.
+    pub hits: RefCell<Vec<pointer::Hit>>,
+    /// What the pointer was doing.
+    pub pointer: pointer::Pointer,
+    /// The terminal said that it has no focus.
+    pub away: bool,
     /// The open session.
     pub session: Option<session::Session>,
     /// The messages on the screen.
@@ -303,14 +330,41 @@ impl Model {
     /// When something will have to happen by itself, if anything.
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
-        let ticking = self.live_here().map(|live| live.next_second(self.now));
+        let still = self.screen.reduced_motion;
+        let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
         let ahead = match self.layers.last() {
             Some(layer::Layer::Overlay(overlay)) => overlay.ahead.due,
             _ => None,
         };
         let sifting = self.sifting().then_some(self.now);
-        let all = [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell(), ahead, sifting];
+        let (said, hints) = (self.status.until(), self.hints_at());
+        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), ahead, sifting, hints];
         all.into_iter().flatten().min()
+    }
+
+    /// When it is to be shown which keys may follow.
+    fn hints_at(&self) -> Option<u64> {
+        let at = self.leading.1 + u64::from(self.screen.hints_after);
+        (!self.leading.0.is_empty() && at > self.now).then_some(at)
+    }
+
+    /// Whether it is shown which keys may follow.
+    #[must_use]
+    pub fn hinting(&self) -> bool {
+        !self.leading.0.is_empty() && self.hints_at().is_none()
+    }
+
+    /// The theme that is shown: the selected one while one is chosen.
+    #[must_use]
+    pub fn shown_theme(&self) -> &str {
+        let tried = self.layers.iter().find_map(|layer| match layer {
+            layer::Layer::Picker(picker) if picker.kind == picker::Kind::Themes => picker.selected(),
+            _ => None,
+        });
+        match tried.map(|entry| &entry.choice) {
+            Some(picker::Choice::Theme(name)) => name,
+            _ => &self.theme,
+        }
     }
 
     /// When it is to be said that a call waits for its plan.

@@ -50,6 +50,8 @@ pub struct Panel {
     leaves: Vec<Slot>,
     known: usize,
     session: Option<SessionId>,
+    /// The row at the top, where the wheel moved it.
+    pub wheeled: Option<usize>,
 }
 
 impl Panel {

@@ -2,6 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
+use super::fuzzy::{Fuzzy, Score};
 use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -21,6 +22,8 @@ pub enum Kind {
     Memories,
     /// Messages with a name or a star.
     Labels,
+    /// Themes: the selected one is shown.
+    Themes,
     /// Rules about calls to tools.
     Rules,
     /// Actions.
@@ -45,6 +48,8 @@ pub enum Choice {
     Memory(MemoryId),
     /// Go to a message.
     Message(NodeId),
+    /// Take a theme.
+    Theme(String),
     /// A rule about calls to tools.
     Rule(RuleScope, Rule),
     /// Do it.
@@ -73,8 +78,10 @@ pub struct Picker {
     pub entries: Vec<Entry>,
     /// What was typed.
     pub filter: String,
-    /// Entries that match, by place.
+    /// Entries that match, by place; the best first.
     pub shown: Vec<usize>,
+    /// Of each of them the letters of its label that match, counted in characters; may be missing.
+    pub marks: Vec<Vec<usize>>,
     /// The selected one among them.
     pub cursor: usize,
     /// An answer is awaited.
@@ -92,18 +99,20 @@ impl Picker {
             entries: Vec::new(),
             filter: String::new(),
             shown: Vec::new(),
+            marks: Vec::new(),
             cursor: 0,
             loading: false,
             ticket: 0,
         }
     }
 
-    /// All actions, with their keys.
+    /// All actions by name, with what they do and their keys.
     #[must_use]
     pub fn palette(keys: &super::Keymap) -> Self {
+        let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
-            label: action.sentence().to_owned(),
-            detail: keys.key_of(*action).unwrap_or_else(|| format!("/{}", action.name())),
+            label: format!("{:<wide$}  {}", action.name(), action.sentence()),
+            detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
         let mut picker = Self::new(Kind::Palette);
@@ -118,15 +127,20 @@ impl Picker {
         self.sift();
     }
 
-    /// Works out what matches. Sessions come sifted by the store already.
+    /// Works out what matches, the best first. Sessions come sifted by the store already.
     pub fn sift(&mut self) {
-        let all = self.kind == Kind::Sessions;
-        let hit = |entry: &Entry| all || matches(&format!("{} {}", entry.label, entry.detail), &self.filter);
-        self.shown = (0..self.entries.len()).filter(|at| hit(&self.entries[*at])).collect();
-        if self.kind == Kind::Palette && !self.filter.is_empty() {
-            let wanted = self.filter.to_lowercase();
-            let entries = &self.entries;
-            self.shown.sort_by_key(|at| !entries[*at].label.to_lowercase().contains(&wanted));
+        self.marks.clear();
+        if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
+            self.shown = (0..self.entries.len()).collect();
+        } else {
+            let mut fuzzy = Fuzzy::new(&self.filter);
+            let fits = |(at, entry): (usize, &Entry)| fit(&mut fuzzy, entry).map(|(score, marks)| (score, at, marks));
+            let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
+            found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), *at));
+            // Among many sentences scattered letters are found nearly everywhere; such hits would bury what is meant.
+            let best = found.first().map_or(0, |(score, ..)| *score);
+            found.retain(|(score, ..)| score * 3 >= best * 2);
+            (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
         }
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
@@ -138,9 +152,66 @@ impl Picker {
     }
 }
 
+/// How well an entry fits: by its name, which counts twice, else by its whole label, else with what stands beside it.
+fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
+    let name = entry.label.split("  ").next().unwrap_or_default();
+    if let Some((score, marks)) = fuzzy.find(name) {
+        return Some((score * 2, marks));
+    }
+    if let Some(found) = fuzzy.find(&entry.label) {
+        return Some(found);
+    }
+    let (score, mut marks) = fuzzy.find(&format!("{} {}", entry.label, entry.detail))?;
+    let end = entry.label.chars().count();
+    marks.retain(|at| *at < end);
+    Some((score / 2, marks))
+}
+
 /// Whether the letters of `wanted` stand in `text` in this order, in any case.
 #[must_use]
 pub fn matches(text: &str, wanted: &str) -> bool {
     let mut letters = text.chars().flat_map(char::to_lowercase);
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::model::Keymap;
+
+    fn first(wanted: &str) -> (String, usize) {
+        let mut picker = Picker::palette(&Keymap::built_in());
+        picker.filter = wanted.to_owned();
+        picker.sift();
+        let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
+        (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
+    }
+
+    #[test]
+    fn the_palette_finds_what_is_meant_and_little_else() {
+        for (wanted, name) in [
+            ("theme", "theme"),
+            ("thm", "theme"),
+            ("hidec", "hide-context"),
+            ("whatif", "what-if"),
+            ("budget up", "budget-up"),
+            ("zen", "zen"),
+            ("undo", "undo"),
+            ("quit", "quit"),
+        ] {
+            let (found, count) = first(wanted);
+            assert_eq!(found, name, "for {wanted:?}");
+            assert!(count < 25, "{wanted:?} leaves {count}");
+        }
+        assert_eq!(first("xqzj").1, 0);
+        assert_eq!(first("").1, Action::ALL.len());
+    }
+
+    #[test]
+    fn letters_that_match_are_known() {
+        let mut picker = Picker::palette(&Keymap::built_in());
+        picker.filter = "zen".into();
+        picker.sift();
+        assert_eq!(picker.marks[0], [0, 1, 2]);
+    }
 }

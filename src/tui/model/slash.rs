@@ -1,7 +1,8 @@
 //! Commands typed after a slash: a few with words behind them, and every action by its name.
 //! Not for: carrying them out (`update`).
 
-use super::{Action, picker};
+use super::Action;
+use super::fuzzy::Fuzzy;
 
 /// A command with words behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +23,11 @@ pub const WORDED: &[Worded] = &[
     Worded { name: "budget", words: "N", sentence: "Cap the whole prompt at N tokens; 0 takes the cap off." },
     Worded { name: "window", words: "N", sentence: "Keep the last N turns, for policies that count turns; 0 is all." },
     Worded { name: "policy", words: "NAME", sentence: "Choose by which rules the context is made." },
-    Worded { name: "layout", words: "classic|cache_friendly", sentence: "Choose the order of the sections." },
+    Worded {
+        name: "layout",
+        words: "wide|narrow|zen",
+        sentence: "Arrange the screen; classic or cache_friendly choose the order of the prompt's sections.",
+    },
     Worded {
         name: "lane",
         words: "NAME|root",
@@ -83,6 +88,7 @@ pub const WORDED: &[Worded] = &[
         words: "WORDS",
         sentence: "Find messages of all sessions; filters as role:user or after:2026-01-01.",
     },
+    Worded { name: "theme", words: "NAME", sentence: "Take these colours; without a name, choose them by looking." },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];
 
@@ -114,11 +120,17 @@ pub fn completions(line: &str) -> Vec<Worded> {
     let Some(start) = line.strip_prefix('/').filter(|start| !start.contains(char::is_whitespace)) else {
         return Vec::new();
     };
-    let actions = Action::ALL.iter().map(|a| Worded { name: a.name(), words: "", sentence: a.sentence() });
+    let worded = |action: &&Action| WORDED.iter().any(|command| command.name == action.name());
+    let actions = Action::ALL.iter().filter(|action| !worded(action)).map(|a| Worded {
+        name: a.name(),
+        words: "",
+        sentence: a.sentence(),
+    });
     let mut all: Vec<Worded> = WORDED.iter().copied().chain(actions).collect();
-    all.retain(|command| picker::matches(command.name, start));
-    all.sort_by_key(|command| (!command.name.starts_with(start), command.name.len()));
-    all
+    let mut fuzzy = Fuzzy::new(start);
+    let mut found: Vec<_> = all.drain(..).filter_map(|c| fuzzy.find(c.name).map(|(score, _)| (score, c))).collect();
+    found.sort_by_key(|(score, c)| (!c.name.starts_with(start), std::cmp::Reverse(*score), c.name.len()));
+    found.into_iter().map(|(_, command)| command).collect()
 }
 
 #[cfg(test)]

@@ -58,6 +58,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             model.layers.clear();
             trouble(model, &failure);
         }
+        (Pending::Reload(asked), Ok(Answer::Done(said))) => {
+            if asked || !said.is_empty() {
+                let said = if said.is_empty() { "Read again; nothing of it changed." } else { said.as_str() };
+                model.status.report("reload", said, model.now);
+            }
+        }
         (Pending::Kept, Ok(_)) | (Pending::Steps(_), Err(_)) => {}
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),

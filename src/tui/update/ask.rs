@@ -11,6 +11,7 @@ use crate::domain::policy::Layout;
 use crate::domain::tokens::grouped;
 use crate::engine::api::{Act, Item, Request, TaskAct};
 use crate::tui::model::composer::{Draft, DraftKind};
+use crate::tui::model::panes::Shape;
 use crate::tui::model::slash::{self, Typed};
 use crate::tui::model::status::{INDEXING, WAITING, Weight};
 use crate::tui::model::{Action, Model, PATIENCE, Pending};
@@ -218,8 +219,13 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
             (_, Some(wish)) => overrides.compaction = Some(wish),
             (_, None) => return wrong(model, "/compaction wants off, ask, self, or policy for the policy's own."),
         },
+        "layout" if words.is_empty() => return super::panes::action(model, Action::NextLayout, out),
+        "layout" if Shape::from_name(words).is_some() => {
+            return super::panes::shape(model, Shape::from_name(words).unwrap_or_default(), out);
+        }
         "layout" if Layout::from_name(words).is_none() => {
-            return wrong(model, "The layouts are classic and cache_friendly.");
+            let text = "The screen's layouts are wide, narrow and zen; the sections go classic or cache_friendly.";
+            return wrong(model, text);
         }
         "layout" => overrides.layout = given,
         "personality" => overrides.personality = given,
@@ -273,6 +279,8 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("remember", None) => super::memories::open(model, out),
         ("aside", words) => super::aside::ask(model, &words.unwrap_or_default(), out),
         ("label", words) => super::tags::named(model, &words.unwrap_or_default(), out),
+        ("theme", Some(name)) => super::comfort::keep_theme(model, &name, out),
+        ("theme", None) => super::comfort::themes(model),
         ("race", words) => super::trials::race(model, &words.unwrap_or_default(), out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => super::find::open(model, words.unwrap_or_default(), out),

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, consent, drafts};
+use super::{answers, ask, branches, calls, comfort, consent, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
@@ -249,6 +249,7 @@ fn closed(
     failure: Option<Failure>,
     out: &mut Vec<Cmd>,
 ) {
+    comfort::ended(model, branch, failure.is_some(), out);
     let before = model.live.remove(&branch).and_then(|live| live.head);
     let here = is_current(model, branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {

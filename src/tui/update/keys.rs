@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, aside, ask, branches, calls, compare, composing, consent, drafts, find, ledger, lists, memories, open,
-    overlay, raw, send, tree, workshop,
+    acts, aside, ask, branches, calls, comfort, compare, composing, consent, drafts, find, ledger, lists, memories,
+    open, overlay, raw, send, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -19,6 +19,10 @@ const TWICE: u64 = 1_500;
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_tree();
     let typing = takes_text(model);
+    let begins = model.leading.0.is_empty();
+    if !(begins && typing && chord.typed().is_some()) && comfort::lead(model, chord, out) {
+        return;
+    }
     let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
     if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
         type_in(model, chord, out);
@@ -36,6 +40,7 @@ fn takes_text(model: &Model) -> bool {
 }
 
 pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
+    model.leading.0.clear();
     let line = || {
         let all = text.lines().next().unwrap_or_default();
         all.chars().filter(|c| !c.is_control()).take(500).collect::<String>()
@@ -175,6 +180,13 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         Action::ToggleMouse => {
             model.facts.mouse = !model.facts.mouse;
             out.push(Cmd::Mouse(model.facts.mouse));
+            let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
+            let text = if model.facts.mouse {
+                format!("The mouse clicks, scrolls and drags borders here; {key} leaves it to the terminal again.")
+            } else {
+                "The mouse is the terminal's own again: it selects words.".to_owned()
+            };
+            model.status.report("mouse", text, model.now);
         }
         Action::NextPane => pane(model, 1, out),
         Action::PrevPane => pane(model, -1, out),
@@ -220,6 +232,17 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::KeepAside => aside::keep(model, out),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
+        Action::Themes => comfort::themes(model),
+        Action::StartRace => comfort::start_race(model),
+        Action::Reload => out.push(Cmd::Reload(true)),
+        Action::NextLayout
+        | Action::Zen
+        | Action::HideBranches
+        | Action::HideContext
+        | Action::HideTools
+        | Action::Narrower
+        | Action::Wider
+        | Action::EvenPanels => super::panes::action(model, run, out),
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
             compare::action(model, run, out);
@@ -306,7 +329,8 @@ fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     if !model.layers.is_empty() {
         return;
     }
-    let ring = Focus::RING;
+    let ring: Vec<Focus> =
+        Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
     let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
     let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
     model.focus = ring[next % ring.len()];

@@ -103,6 +103,7 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
             }
         }
         Focus::Branches => {
+            model.panel.wheeled = None;
             model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
         }
         Focus::Tools => {
@@ -202,6 +203,10 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Choice::Nothing | Choice::Rule(..) => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
         Choice::Message(node) => super::find::go(model, node, out),
+        Choice::Theme(name) => {
+            model.layers.pop();
+            super::comfort::keep_theme(model, &name, out);
+        }
         Choice::Action(action) => {
             model.layers.pop();
             super::keys::action(model, action, None, out);

@@ -7,6 +7,7 @@ mod aside;
 mod ask;
 mod branches;
 mod calls;
+mod comfort;
 mod compare;
 mod composing;
 mod consent;
@@ -17,8 +18,10 @@ mod keys;
 mod ledger;
 mod lists;
 mod memories;
+mod mouse;
 mod open;
 mod overlay;
+mod panes;
 mod raw;
 mod tags;
 mod tree;
@@ -45,7 +48,16 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),
         Msg::Resize(columns, rows) => model.size = (columns, rows),
-        Msg::Wheel(rows) => keys::scroll(model, rows),
+        Msg::Mouse(pointer) => mouse::mouse(model, pointer, &mut out),
+        Msg::Focus(here) => {
+            model.away = !here;
+            // Files are written in other windows.
+            out.extend(here.then_some(Cmd::Reload(false)));
+        }
+        Msg::Ground(_) => {}
+        Msg::Touched => out.push(Cmd::Reload(false)),
+        Msg::Reloaded(result) => comfort::reloaded(model, result, &mut out),
+        Msg::Written(result) => comfort::written(model, result),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),

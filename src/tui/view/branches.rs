@@ -24,8 +24,10 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let panel = &look.model.panel;
     let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
     let from = if focus { from } else { start_for(panel.rows.iter().position(|r| r.branch == session.current), page) };
+    let from = panel.wheeled.map_or(from, |top| top.min(panel.len().saturating_sub(page)));
     for ((at, row), place) in panel.rows.iter().enumerate().skip(from).zip(list.rows()) {
         one(look, session, row, place, buf);
+        look.row(Focus::Branches, place, at);
         if focus && at == panel.cursor {
             paint::select(look.theme, place, buf);
         }
@@ -51,6 +53,7 @@ fn ends(look: &Look<'_>, panel: &Panel, from: usize, list: Rect, focus: bool, bu
         let mut label = Line::of(Ink::Border, &format!(" {} ", glyphs.dot));
         label.push(Ink::Excluded, &text::fit(&end.title, room, glyphs.ellipsis));
         paint::pair(look.theme, &label, &value, place, buf);
+        look.row(Focus::Branches, place, panel.rows.len() + at);
         if focus && panel.cursor == panel.rows.len() + at {
             paint::select(look.theme, place, buf);
         }

@@ -52,6 +52,7 @@ pub(super) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer)
     for ((at, card), row) in calls.cards.iter().enumerate().skip(from).zip(list.rows()) {
         let row = Rect { width: row.width.saturating_sub(bar), ..row };
         one(look, calls, card, row, buf);
+        look.item(row, at);
         if at == calls.cursor {
             paint::select(look.theme, row, buf);
         }

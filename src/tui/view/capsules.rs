@@ -56,6 +56,7 @@ pub(super) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer)
     let from = shelf.cursor.saturating_sub(page / 2).min(shelf.cards.len().saturating_sub(page));
     for ((at, card), row) in shelf.cards.iter().enumerate().skip(from).zip(list.rows()) {
         one(look, card, row, buf);
+        look.item(row, at);
         if at == shelf.cursor {
             paint::select(look.theme, row, buf);
         }

@@ -119,7 +119,7 @@ fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
                 let words = format!("this call {about} {} {}", text::money(cost.micro), cost.certainty.label());
                 parts.push((Ink::Text, words));
             }
-            if look.model.size.0 < 100 {
+            if !look.model.context_in_view() {
                 let ink = super::context::meter_ink(plan.est_total, plan.budget.prompt);
                 parts.push((ink, super::context::total(plan)));
             }
@@ -183,9 +183,9 @@ fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
     let bound = look.model.keys.bindings().iter();
     let key = places
         .iter()
-        .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p))
+        .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p && b.on.count() == 1))
         .map(|b| b.on.to_string())?;
-    Some(match key.strip_prefix("Ctrl+") {
+    Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
         Some(rest) => format!("^{}", rest.to_lowercase()),
         None => key,
     })

@@ -194,6 +194,7 @@ pub(super) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
     let mut y = inside.y;
     while y < inside.bottom() && block < count {
         let rows = walk.block(block);
+        let from = y;
         let selected = focus && block == look.model.conversation.cursor;
         for line in rows.rows(row) {
             if y >= inside.bottom() {
@@ -209,6 +210,10 @@ pub(super) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
             }
             y += 1;
+        }
+        if block < look.model.conversation.path.len() {
+            let height = y - from;
+            look.row(Focus::Conversation, Rect { y: from, height, ..inside }, block);
         }
         (block, row) = (block + 1, 0);
     }

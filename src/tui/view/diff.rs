@@ -141,6 +141,7 @@ fn entries(look: &Look<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &
                 }
             }
         }
+        look.item(row, at);
         if at == view.cursor {
             paint::select(look.theme, row, buf);
         }

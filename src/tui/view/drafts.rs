@@ -385,6 +385,7 @@ fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &m
             Some(Item::Dropped(place)) => dropped_row(look, draft, place, place < salient, row, buf),
             None => {}
         }
+        look.item(row, at);
         if at == desk.cursor && desk.part == Part::Items {
             paint::select(look.theme, row, buf);
         }

@@ -55,6 +55,7 @@ pub(super) fn draw(look: &Look<'_>, finder: &Finder, area: Rect, buf: &mut Buffe
         let y = list.y + u16::try_from(nth - from).unwrap_or(0) * ROWS;
         let place = Rect { y, height: ROWS.min(list.bottom().saturating_sub(y)), ..list };
         one(look, message, place, buf);
+        look.item(place, nth);
         if nth == finder.cursor {
             paint::select(look.theme, place, buf);
         }

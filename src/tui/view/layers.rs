@@ -133,6 +133,10 @@ fn question(look: &Look<'_>, question: &Question, area: Rect, buf: &mut Buffer) 
     let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     paint::lines(look.theme, rows.iter().skip(over), within, buf);
+    for at in 0..question.choices.len() {
+        let y = inside.y.saturating_add(u16::try_from(first - over + at).unwrap_or(0));
+        look.item(Rect { y, height: 1, ..inside }.intersection(inside), at);
+    }
     let y = inside.y.saturating_add(u16::try_from(first - over + question.cursor).unwrap_or(0));
     if y < inside.bottom() {
         paint::select(look.theme, Rect { y, height: 1, ..inside }, buf);

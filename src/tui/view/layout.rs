@@ -2,14 +2,16 @@
 //! Not for: what is in them.
 
 use super::{Look, paint};
+use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
+use crate::tui::model::pointer::{Border, Target};
 use crate::tui::model::{Focus, Model};
 use crate::tui::text::Line;
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on there are three columns.
-const COLUMNS: u16 = 100;
+/// The conversation is not wider than this where it stands alone.
+const LINE: u16 = 104;
 
 /// The panes that are there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,11 +23,6 @@ pub(super) struct Areas {
     pub(super) context: Option<Rect>,
     pub(super) notice: Option<Rect>,
     pub(super) composer: Option<Rect>,
-}
-
-/// Whether only one pane is shown at a time.
-pub(super) fn small(area: Rect) -> bool {
-    area.width < 60 || area.height < 16
 }
 
 /// The room inside a frame.
@@ -44,39 +41,68 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let above = Rect { height: area.height - composer - notice, ..area };
     areas.composer = Some(Rect { y: area.bottom() - composer, height: composer, ..area });
     areas.notice = (notice > 0).then(|| Rect { y: above.bottom(), height: 1, ..area });
-    if area.width < COLUMNS || small(area) {
-        let tabs = u16::from(above.height > 3);
-        areas.tabs = (tabs > 0).then_some(Rect { height: 1, ..above });
-        let pane = Some(Rect { y: above.y + tabs, height: above.height - tabs, ..above });
-        match model.focus {
-            Focus::Composer | Focus::Conversation => areas.conversation = pane,
-            Focus::Branches => areas.branches = pane,
-            Focus::Tools => areas.tools = pane,
-            Focus::Context => areas.context = pane,
-        }
+    if model.side_by_side() {
+        columns(model, above, &mut areas);
         return areas;
     }
-    columns(model, above, &mut areas);
+    let zen = model.arrangement().layout == Shape::Zen;
+    let tabs = u16::from(above.height > 3 && !zen);
+    areas.tabs = (tabs > 0).then_some(Rect { height: 1, ..above });
+    let pane = Rect { y: above.y + tabs, height: above.height - tabs, ..above };
+    match model.focus {
+        Focus::Composer | Focus::Conversation if zen => {
+            areas.conversation = Some(middle(pane));
+            areas.composer = areas.composer.map(middle);
+            areas.notice = areas.notice.map(middle);
+        }
+        Focus::Composer | Focus::Conversation => areas.conversation = Some(pane),
+        Focus::Branches => areas.branches = Some(pane),
+        Focus::Tools => areas.tools = Some(pane),
+        Focus::Context => areas.context = Some(pane),
+    }
     areas
 }
 
+/// Long lines are hard to read, so what stands alone stands in the middle.
+fn middle(area: Rect) -> Rect {
+    let width = area.width.min(LINE);
+    Rect { x: area.x + (area.width - width) / 2, width, ..area }
+}
+
 fn columns(model: &Model, above: Rect, areas: &mut Areas) {
-    let (left, right) = match above.width {
-        0..120 => (24, 28),
-        120..=160 => (29, 30),
-        _ => (above.width / 6, above.width / 6),
-    };
-    let side = Rect { width: left, ..above };
+    let arrangement = model.arrangement();
+    let (left, right) = panes::sides(&arrangement, above.width);
+    let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let wished = u16::try_from(calls.max(3)).unwrap_or(10) + 2;
-    let tools = match (calls > 0 || model.focus == Focus::Tools, above.height) {
-        (true, 12..) => (above.height / 3).min(wished),
-        _ => 0,
+    let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
+    let tools = match (seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools), above.height) {
+        (false, _) | (true, ..12) => 0,
+        (true, height) if !branches => height,
+        (true, height) if arrangement.tools > 0 => arrangement.tools.clamp(LEAST_TOOLS, height / 2),
+        (true, height) => (height / 3).min(wished),
     };
-    areas.branches = Some(Rect { height: side.height - tools, ..side });
+    let left = if branches || tools > 0 { left } else { 0 };
+    let right = if context { right } else { 0 };
+    let side = Rect { width: left, ..above };
+    areas.branches = branches.then_some(Rect { height: side.height - tools, ..side });
     areas.tools = (tools > 0).then_some(Rect { y: side.bottom() - tools, height: tools, ..side });
-    areas.context = Some(Rect { x: above.right() - right, width: right, ..above });
+    areas.context = context.then_some(Rect { x: above.right() - right, width: right, ..above });
     areas.conversation = Some(Rect { x: above.x + left, width: above.width - left - right, ..above });
+}
+
+/// Borders that can be dragged: both frames that meet there.
+pub(super) fn borders(look: &Look<'_>, areas: &Areas) {
+    let Some(middle) = areas.conversation.filter(|_| look.model.side_by_side()) else { return };
+    if areas.branches.or(areas.tools).is_some() {
+        look.hit(Rect { x: middle.x.saturating_sub(1), width: 2, ..middle }, Target::Border(Border::Left));
+    }
+    if areas.context.is_some() {
+        look.hit(Rect { x: middle.right() - 1, width: 2, ..middle }, Target::Border(Border::Right));
+    }
+    if let (Some(_), Some(tools)) = (areas.branches, areas.tools) {
+        look.hit(Rect { height: 1, ..tools }, Target::Border(Border::Tools));
+    }
 }
 
 /// The line of tabs, where the panes are tabs.
@@ -89,6 +115,14 @@ pub(super) fn tabs(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     ];
     let mut line = Line::new();
     for (name, of) in names {
+        let last = of.last().copied().unwrap_or_default();
+        if look.model.hidden(last) && look.model.focus != last {
+            continue;
+        }
+        let x = area.x.saturating_add(u16::try_from(line.width()).unwrap_or(u16::MAX));
+        let width = u16::try_from(name.len() + 2).unwrap_or(0);
+        let place = Rect { x, width, ..area }.intersection(area);
+        look.pane(of.first().copied().unwrap_or_default(), place);
         let here = of.contains(&look.model.focus);
         line.push(
             if here { Ink::Focus } else { Ink::Dim },

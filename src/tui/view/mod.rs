@@ -12,7 +12,8 @@
 //! └ hints ─────────────────────────────────────────────────┘
 //! ```
 //!
-//! Below 100 columns the side panels are tabs; below 60×16 there is one pane at a time.
+//! Below 100 columns, and in the layout `narrow`, the side panels are tabs; below 60×16 there is one pane at a time; in the
+//! layout `zen` only conversation and composer are seen.
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
 mod arena;
@@ -44,10 +45,12 @@ mod raw;
 mod tools;
 mod tree;
 mod whatif;
+mod which;
 mod workshop;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
+use crate::tui::model::pointer::{Hit, Target};
 use crate::tui::model::{Action, Focus, Model, When};
 use crate::tui::theme::Theme;
 use cache::Cache;
@@ -69,6 +72,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
     }
     cache.next_frame();
     model.sync_tree();
+    model.hits.borrow_mut().clear();
     let full = model.layers.iter().rposition(Layer::full);
     let mut wanted = Vec::new();
     if full.is_none() {
@@ -84,6 +88,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         layers::settle(&mut model.layers[at], area);
         wanted.extend(layers::draw(model, at, cache, theme, area, buf));
     }
+    which::draw(&Look { theme, model }, area, buf);
     paint::ground(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
@@ -94,6 +99,17 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
 
 fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, buf: &mut Buffer) {
     let look = Look { theme, model };
+    let panes = [
+        (Focus::Branches, areas.branches),
+        (Focus::Tools, areas.tools),
+        (Focus::Context, areas.context),
+        (Focus::Conversation, areas.conversation),
+        (Focus::Composer, areas.composer),
+    ];
+    for (pane, area) in panes {
+        look.pane(pane, area.unwrap_or_default());
+    }
+    layout::borders(&look, areas);
     if let Some(area) = areas.tabs {
         layout::tabs(&look, area, buf);
     }
@@ -118,6 +134,28 @@ fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, 
 }
 
 impl Look<'_> {
+    /// Notes what lies where, for the mouse.
+    fn hit(&self, area: Rect, target: Target) {
+        if self.model.facts.mouse && !area.is_empty() {
+            self.model.hits.borrow_mut().push(Hit { area, target });
+        }
+    }
+
+    fn pane(&self, pane: Focus, area: Rect) {
+        self.hit(area, Target::Pane(pane));
+    }
+
+    fn row(&self, pane: Focus, area: Rect, at: usize) {
+        self.hit(area, Target::Row(pane, at));
+    }
+
+    /// A row of the topmost layer.
+    fn item(&self, area: Rect, at: usize) {
+        if !self.model.layers.is_empty() {
+            self.hit(area, Target::Item(at));
+        }
+    }
+
     fn focused(&self, focus: Focus) -> bool {
         self.model.focus == focus && self.model.layers.is_empty()
     }

@@ -219,6 +219,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 }
             }
         }
+        look.item(place, at);
         if overlay.is_taken(*entry) {
             paint::line(look.theme, &Line::of(Ink::Pinned, look.theme.glyphs.ok), place, buf);
         }

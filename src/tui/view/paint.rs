@@ -79,6 +79,9 @@ pub(super) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     padded.pieces.extend(title.pieces);
     padded.push_safe(Ink::Text, " ");
     let room = Rect { x: edge.x + 1, width: edge.width - 2, ..edge };
+    // Words on a frame are words and not frame: they do not take over its colour.
+    let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
+    buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());
     line(theme, &padded, room, buf);
 }
 

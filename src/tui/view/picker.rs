@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
-    let place = paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+    let place = place(picker.kind, area);
     paint::wipe(place, buf);
     let (title, hint) = match picker.kind {
         Kind::Sessions => {
@@ -28,6 +28,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
         Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
+        Kind::Themes => ("Theme", "shown as you move  Enter keeps it  Esc keeps what was".to_owned()),
         Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };
@@ -60,10 +61,40 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
         let ink = if entry.choice == crate::tui::model::picker::Choice::Nothing { Ink::Dim } else { Ink::Text };
         let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
-        let label = Line::of(ink, &format!(" {}", text::fit(&entry.label, room, look.theme.glyphs.ellipsis)));
-        paint::pair(look.theme, &label, &value, row, buf);
+        let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
+        let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
+        paint::pair(look.theme, &marked(ink, &label, marks), &value, row, buf);
+        look.item(row, at);
         if at == picker.cursor {
             paint::select(look.theme, row, buf);
         }
     }
+}
+
+/// The list of themes is small and stands aside, so that what they do to the rest is seen.
+fn place(kind: Kind, area: Rect) -> Rect {
+    if kind != Kind::Themes {
+        return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+    }
+    let (width, height) = (area.width.min(72), area.height.min(11));
+    let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
+    Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
+}
+
+/// A label whose letters at these places stand out.
+fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
+    let mut line = Line::of(ink, " ");
+    let mut run = String::new();
+    let mut lit = false;
+    for (at, c) in label.chars().enumerate() {
+        let now = marks.binary_search(&at).is_ok();
+        if now != lit && !run.is_empty() {
+            line.push(if lit { Ink::Match } else { ink }, &run);
+            run.clear();
+        }
+        lit = now;
+        run.push(c);
+    }
+    line.push(if lit { Ink::Match } else { ink }, &run);
+    line
 }

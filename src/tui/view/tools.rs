@@ -59,6 +59,8 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
             label.push(Ink::Dim, &format!(" {args}"));
         }
         paint::pair(look.theme, &label, &value, place, buf);
+        look.row(Focus::Tools, place, at);
+        look.item(place, at);
         if focus && at == cursor {
             paint::select(look.theme, place, buf);
         }

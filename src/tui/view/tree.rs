@@ -55,6 +55,7 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     for ((nth, line), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.forest.rows.get(line.row) else { continue };
         one(look, session, grove, (row, line.hit, pinned.contains(&line.row)), place, buf);
+        look.item(place, nth);
         if nth == grove.cursor {
             paint::select(look.theme, place, buf);
         }

@@ -68,6 +68,7 @@ pub(super) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer)
     for (at, row) in (from..strip.len()).zip(list.rows()) {
         let Some((title, result)) = strip.line(at) else { continue };
         one(look, columns, (title, result, est.filter(|_| at > 0)), row, buf);
+        look.item(row, at);
         if at == strip.cursor {
             paint::select(look.theme, row, buf);
         }

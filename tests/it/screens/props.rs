@@ -8,6 +8,7 @@ use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::message::Role;
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Condense, Draft, Event, Request, Ticket};
+use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::msg::Msg;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -19,7 +20,7 @@ enum Step {
     Key(Chord),
     Paste(String),
     Size(u16, u16),
-    Wheel(i64),
+    Mouse(Mouse),
     Wait(u64),
     Event(u8, String),
 }
@@ -28,7 +29,7 @@ fn chord() -> impl Strategy<Value = Chord> {
     let bound: Vec<Chord> = pleach::config::keymap::Keymap::built_in()
         .bindings()
         .iter()
-        .map(|binding| binding.on)
+        .flat_map(|binding| binding.on.chords().collect::<Vec<_>>())
         .filter(|on| on.to_string() != "Ctrl+C")
         .collect();
     prop_oneof![
@@ -47,7 +48,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_u16..200, 0_u16..60).prop_map(|(w, h)| Step::Size(w, h)),
         1 => prop_oneof![Just((0, 0)), Just((1, 1)), Just((2, 2)), Just((3, 200)), Just((500, 3))]
             .prop_map(|(w, h)| Step::Size(w, h)),
-        1 => (-50_i64..50).prop_map(Step::Wheel),
+        2 => (0_u8..5, 0_u16..210, 0_u16..70, -50_i64..50).prop_map(|(did, x, y, rows)| {
+            let did = [Did::Press, Did::Press, Did::Drag, Did::Release, Did::Wheel(rows)][usize::from(did)];
+            Step::Mouse(Mouse { did, x, y })
+        }),
         1 => (0_u64..5_000).prop_map(Step::Wait),
         4 => (0_u8..18, "(\\PC|\n|```|# |- |\x1b){0,40}").prop_map(|(n, s)| Step::Event(n, s)),
     ]
@@ -118,13 +122,14 @@ proptest! {
     #[test]
     fn nothing_panics(steps in proptest::collection::vec(step(), 1..60)) {
         let mut stage = fixture::opened();
+        stage.model.facts.mouse = true;
         let mut size = (80, 24);
         for step in steps {
             match step {
                 Step::Key(chord) => drop(stage.msg(Msg::Key(chord))),
                 Step::Paste(text) => drop(stage.msg(Msg::Paste(text))),
                 Step::Size(width, height) => size = (width, height),
-                Step::Wheel(rows) => drop(stage.msg(Msg::Wheel(rows))),
+                Step::Mouse(mouse) => drop(stage.msg(Msg::Mouse(mouse))),
                 Step::Wait(ms) => drop(stage.wait(ms)),
                 Step::Event(n, words) => event(&mut stage, n, words),
             }

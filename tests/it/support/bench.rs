@@ -326,6 +326,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         patient: false,
         reading: None,
         temporary: None,
+        read_again: None,
         now: Arc::new(move || clock.fetch_add(1_000, Ordering::Relaxed)),
     }
 }

@@ -91,12 +91,19 @@ pub(crate) fn foreign(raw: &[u8]) -> Vec<Token> {
     all(raw).into_iter().filter(|token| !known(token)).collect()
 }
 
-const MODES: [&str; 11] =
-    ["?1049h", "?1049l", "?2004h", "?2004l", "?2026h", "?2026l", "?25h", "?25l", ">1u", "<1u", "2J"];
+const MODES: [&str; 15] = [
+    "?1049h", "?1049l", "?2004h", "?2004l", "?2026h", "?2026l", "?1004h", "?1004l", "?25h", "?25l", ">1u", "<1u", "2J",
+    "22;2t", "23;2t",
+];
 
 fn known(token: &Token) -> bool {
     match token {
         Token::Text(c) => !invisible(*c),
+        // The question for the ground, and a title that begins as ours do and hides nothing.
+        Token::Osc(body) => {
+            let ours = body.strip_prefix("2;").is_some_and(|title| title.is_empty() || title.starts_with("pleach"));
+            body == "11;?" || (ours && body.chars().all(|c| !c.is_control() && !invisible(c)))
+        }
         Token::Csi(body) => {
             let numbers = |end: char| {
                 body.strip_suffix(end).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || ";:".contains(c)))

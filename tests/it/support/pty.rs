@@ -113,6 +113,8 @@ pub(crate) struct Ledger {
     pub(crate) on: std::collections::BTreeSet<u32>,
     /// Keyboard flags pushed and not popped.
     pub(crate) pushed: i32,
+    /// Titles pushed and not popped.
+    pub(crate) titles: i32,
     /// Whether the cursor is hidden.
     pub(crate) hidden: bool,
     /// A mode was switched off that was not on, or more was popped than pushed.
@@ -127,6 +129,13 @@ impl Ledger {
         match body.as_str() {
             "?25l" => self.hidden = true,
             "?25h" => self.hidden = false,
+            "22;2t" => self.titles += 1,
+            "23;2t" => {
+                self.titles -= 1;
+                if self.titles < 0 {
+                    self.unbalanced.push(body.clone());
+                }
+            }
             body if body.starts_with('>') && body.ends_with('u') => self.pushed += 1,
             body if body.starts_with('<') && body.ends_with('u') => {
                 self.pushed -= 1;
@@ -154,7 +163,7 @@ impl Ledger {
 
     /// Whether nothing is left switched on.
     pub(crate) fn balanced(&self) -> bool {
-        self.on.is_empty() && self.pushed == 0 && !self.hidden && self.unbalanced.is_empty()
+        self.on.is_empty() && self.pushed == 0 && self.titles == 0 && !self.hidden && self.unbalanced.is_empty()
     }
 }
 
@@ -166,6 +175,16 @@ struct State {
     frames: usize,
     eof: bool,
     stop: bool,
+    ground: Ground,
+}
+
+/// What a terminal does when it is asked for its ground.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ground {
+    /// It answers so.
+    Answers(String),
+    /// It says nothing.
+    Mute,
 }
 
 struct Shared {
@@ -207,12 +226,20 @@ pub(crate) struct Start<'a> {
     pub(crate) size: (u16, u16),
     /// Whether the terminal controls the process, and so tells it of its end by a signal.
     pub(crate) controlling: bool,
+    /// What the terminal does when it is asked for its ground.
+    pub(crate) ground: Ground,
 }
 
 impl<'a> Start<'a> {
     pub(crate) fn new(home: &'a Home) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_pleach"));
-        Self { home, program, args: &[], size: (100, 30), controlling: true }
+        let ground = Ground::Answers("\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\".to_owned());
+        Self { home, program, args: &[], size: (100, 30), controlling: true, ground }
+    }
+
+    pub(crate) fn ground(mut self, ground: Ground) -> Self {
+        self.ground = ground;
+        self
     }
 
     pub(crate) fn args(mut self, args: &'a [&'a str]) -> Self {
@@ -265,8 +292,16 @@ impl Pty {
         let child = pair.slave.spawn_command(command).unwrap();
         let pid = Pid::from_raw(i32::try_from(child.process_id().unwrap()).unwrap()).unwrap();
         let parser = vt100::Parser::new(cells(start.size.1), cells(start.size.0), 0);
-        let state =
-            State { parser, raw: Vec::new(), lexed: 0, ledger: Ledger::default(), frames: 0, eof: false, stop: false };
+        let state = State {
+            parser,
+            raw: Vec::new(),
+            lexed: 0,
+            ledger: Ledger::default(),
+            frames: 0,
+            eof: false,
+            stop: false,
+            ground: start.ground.clone(),
+        };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let pen: Pen = Arc::new(Mutex::new(Some(pair.master.take_writer().unwrap())));
         let reader = pair.master.try_clone_reader().unwrap();
@@ -470,8 +505,10 @@ fn take(state: &mut State, bytes: &[u8]) -> Vec<u8> {
             Token::Csi(body) if body == "c" || body == "0c" => replies.extend(b"\x1b[?62;22c"),
             Token::Csi(body) if body == "?u" => replies.extend(b"\x1b[?0u"),
             Token::Csi(body) if body == "?2026l" => state.frames += 1,
-            Token::Osc(body) if body == "10;?" || body == "11;?" => {
-                replies.extend(format!("\x1b]{};rgb:1e1e/1e1e/1e1e\x1b\\", &body[..2]).into_bytes());
+            Token::Osc(body) if body == "11;?" => {
+                if let Ground::Answers(answer) = &state.ground {
+                    replies.extend(answer.as_bytes());
+                }
             }
             _ => {}
         }

@@ -1,0 +1,153 @@
+//! How the screen is arranged: layout, widths of panels, which are hidden; remembered for each class of screen size in a
+//! file of the state folder. Not for: the person's settings (`settings`), or where panes stand (the workbench).
+
+use super::save;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Which panes there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// Panels beside the conversation where there is room.
+    #[default]
+    Wide,
+    /// One pane at a time, the others as tabs.
+    Narrow,
+    /// The conversation and the composer alone.
+    Zen,
+}
+
+impl Shape {
+    /// All of them, in the order in which a key goes through them.
+    pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Zen];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Narrow => "narrow",
+            Self::Zen => "zen",
+        }
+    }
+
+    /// By its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shape| shape.name().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+/// Screens of one kind: what suits one does not suit another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// Below 60 columns or 16 rows.
+    Small,
+    /// Below 100 columns.
+    #[default]
+    Narrow,
+    /// Below 160 columns.
+    Middle,
+    /// All others.
+    Large,
+}
+
+impl Class {
+    /// The class of a size in columns and rows.
+    #[must_use]
+    pub fn of((columns, rows): (u16, u16)) -> Self {
+        match (columns, rows) {
+            (0..60, _) | (_, 0..16) => Self::Small,
+            (..100, _) => Self::Narrow,
+            (..160, _) => Self::Middle,
+            _ => Self::Large,
+        }
+    }
+}
+
+/// How one class of screens is arranged. A width or height of 0 is the program's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools, reason = "one for each panel")]
+pub struct Arrangement {
+    /// Which panes.
+    pub layout: Shape,
+    /// Columns of the panels at the left.
+    pub left: u16,
+    /// Columns of the panel at the right.
+    pub right: u16,
+    /// Rows of the tools.
+    pub tools: u16,
+    /// The branches are hidden.
+    pub no_branches: bool,
+    /// The context is hidden.
+    pub no_context: bool,
+    /// The tools are hidden.
+    pub no_tools: bool,
+}
+
+/// All arrangements.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Arrangements {
+    by_class: BTreeMap<Class, Arrangement>,
+}
+
+impl Arrangements {
+    /// Reads the file; what cannot be read counts as nothing, for it can be made again with a few keys.
+    #[must_use]
+    pub fn load(file: &Path) -> Self {
+        std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Writes the file.
+    pub fn save(&self, file: &Path) -> std::io::Result<()> {
+        let text = toml::to_string(self).map_err(std::io::Error::other)?;
+        save::write(file, &text)
+    }
+
+    /// The arrangement of a size.
+    #[must_use]
+    pub fn of(&self, size: (u16, u16)) -> Arrangement {
+        self.by_class.get(&Class::of(size)).copied().unwrap_or_default()
+    }
+
+    /// Arranges the screens of a size's class.
+    pub fn put(&mut self, size: (u16, u16), arrangement: Arrangement) {
+        self.by_class.insert(Class::of(size), arrangement);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrangements_are_kept_by_class_of_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("deep/screen.toml");
+        assert_eq!(Arrangements::load(&file), Arrangements::default());
+        let mut all = Arrangements::default();
+        let zen = Arrangement { layout: Shape::Zen, ..Arrangement::default() };
+        let slim = Arrangement { left: 20, no_context: true, ..Arrangement::default() };
+        all.put((120, 30), zen);
+        all.put((200, 50), slim);
+        all.save(&file).unwrap();
+        let read = Arrangements::load(&file);
+        assert_eq!(read, all);
+        assert_eq!((read.of((110, 40)), read.of((300, 90))), (zen, slim));
+        assert_eq!(read.of((80, 24)), Arrangement::default());
+        std::fs::write(&file, "large = 3").unwrap();
+        assert_eq!(Arrangements::load(&file), Arrangements::default());
+    }
+
+    #[test]
+    fn classes_meet_at_their_edges() {
+        let classes = [(59, 30), (80, 15), (60, 16), (99, 30), (100, 30), (159, 50), (160, 50)].map(Class::of);
+        use Class::{Large, Middle, Narrow, Small};
+        assert_eq!(classes, [Small, Small, Narrow, Narrow, Middle, Middle, Large]);
+    }
+}

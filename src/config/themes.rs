@@ -1,0 +1,86 @@
+//! Themes as texts: those that are built in, and the person's own files beside the settings.
+//! Not for: what a theme says (the workbench reads it).
+
+use std::path::Path;
+
+/// Most bytes of a theme's file.
+const MOST: u64 = 256 << 10;
+
+/// A theme's text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThemeText {
+    /// Its name: the file's, without its ending.
+    pub name: String,
+    /// TOML.
+    pub text: String,
+    /// It is the person's own.
+    pub own: bool,
+}
+
+impl ThemeText {
+    /// What it is for: the words of its first line, where that is a comment.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        self.text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default().trim()
+    }
+}
+
+/// The themes that are built in, by name.
+pub const BUILT_IN: [(&str, &str); 6] = [
+    ("dark", include_str!("../../config/themes/dark.toml")),
+    ("light", include_str!("../../config/themes/light.toml")),
+    ("contrast", include_str!("../../config/themes/contrast.toml")),
+    ("sepia", include_str!("../../config/themes/sepia.toml")),
+    ("terminal", include_str!("../../config/themes/terminal.toml")),
+    ("mono", include_str!("../../config/themes/mono.toml")),
+];
+
+/// All themes: the built-in ones, then the person's own by name. One of their own stands in place of a built-in one of
+/// that name. Files that cannot be read are sentences.
+#[must_use]
+pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
+    let built_in = |(name, text): &(&str, &str)| ThemeText { name: (*name).into(), text: (*text).into(), own: false };
+    let mut all: Vec<ThemeText> = BUILT_IN.iter().map(built_in).collect();
+    let mut problems = Vec::new();
+    let mut own = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let Some(name) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
+        if path.extension().is_none_or(|end| end != "toml") {
+            continue;
+        }
+        if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MOST) {
+            problems.push(format!("{} is no theme: it is no plain file, or larger than 256 KiB.", path.display()));
+            continue;
+        }
+        match std::fs::read_to_string(&path) {
+            Ok(text) => own.push(ThemeText { name, text, own: true }),
+            Err(why) => problems.push(format!("{} cannot be read: {why}.", path.display())),
+        }
+    }
+    own.sort_by(|a, b| a.name.cmp(&b.name));
+    all.retain(|theme| own.iter().all(|mine| mine.name != theme.name));
+    all.extend(own);
+    (all, problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_themes_stand_beside_and_above_the_built_in_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.toml"), "# My own.\ntext = {}\n").unwrap();
+        std::fs::write(dir.path().join("dark.toml"), "text = {}\n").unwrap();
+        std::fs::write(dir.path().join("note.txt"), "no theme").unwrap();
+        let (all, problems) = load(dir.path());
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(all.len(), BUILT_IN.len() + 1);
+        let mine = all.iter().find(|theme| theme.name == "mine").unwrap();
+        assert!(mine.own && mine.about() == "My own.");
+        assert_eq!(all.iter().find(|theme| theme.name == "dark").unwrap().text, "text = {}\n");
+        assert!(all.iter().all(|theme| theme.own || !theme.about().is_empty()));
+        assert_eq!(load(&dir.path().join("none")).0.len(), BUILT_IN.len());
+    }
+}

@@ -1,0 +1,71 @@
+//! Fuzzy matching: how well some words fit a text, and at which letters.
+//! Not for: lists (`picker`).
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use std::fmt;
+
+/// What was typed, ready to be looked for in many texts.
+pub struct Fuzzy {
+    pattern: Pattern,
+    matcher: Matcher,
+    letters: Vec<char>,
+    found: Vec<u32>,
+}
+
+impl fmt::Debug for Fuzzy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fuzzy").field("pattern", &self.pattern).finish_non_exhaustive()
+    }
+}
+
+/// How well a text fits; more is better, and figures of one [`Fuzzy`] can be compared.
+pub type Score = u32;
+
+impl Fuzzy {
+    /// Words in any order, the letters of each in theirs; case counts for nothing.
+    #[must_use]
+    pub fn new(wanted: &str) -> Self {
+        let pattern = Pattern::new(wanted, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
+        Self { pattern, matcher: Matcher::new(Config::DEFAULT), letters: Vec::new(), found: Vec::new() }
+    }
+
+    /// How well the text fits, with the places of the letters that match, counted in characters, in order.
+    pub fn find(&mut self, text: &str) -> Option<(Score, Vec<usize>)> {
+        self.found.clear();
+        // One place for each character, so that the places found can be drawn.
+        self.letters.clear();
+        self.letters.extend(text.chars());
+        let score = self.pattern.indices(Utf32Str::Unicode(&self.letters), &mut self.matcher, &mut self.found)?;
+        self.found.sort_unstable();
+        self.found.dedup();
+        Some((score, self.found.iter().filter_map(|at| usize::try_from(*at).ok()).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn best(wanted: &str, texts: &[&'static str]) -> &'static str {
+        let mut fuzzy = Fuzzy::new(wanted);
+        let scored = texts.iter().filter_map(|text| Some((fuzzy.find(text)?.0, *text)));
+        scored.max_by_key(|(score, _)| *score).map_or("", |(_, text)| text)
+    }
+
+    #[test]
+    fn beginnings_of_words_and_runs_of_letters_win() {
+        let actions = ["toggle-hidden", "theme", "hide-the-members", "other"];
+        assert_eq!(best("theme", &actions), "theme");
+        assert_eq!(best("hm", &["rhythm", "hide-members"]), "hide-members");
+        assert_eq!(best("context hide", &["hide the context", "hide the tools"]), "hide the context");
+        assert_eq!(best("zzz", &actions), "");
+    }
+
+    #[test]
+    fn places_are_characters() {
+        assert_eq!(Fuzzy::new("tö").find("日 Töne").unwrap().1, [2, 3]);
+        assert_eq!(Fuzzy::new("").find("x").unwrap().1, Vec::<usize>::new());
+        assert!(Fuzzy::new("b a").find("ab").is_some(), "words in any order");
+    }
+}

@@ -1,0 +1,96 @@
+//! Which panes are seen, and how wide: worked out from the arrangement, the size of the screen and the focus.
+//! Not for: rows and columns of each pane (the layout), or remembering (`config::panes`).
+
+use super::{Focus, Model};
+use crate::config::panes;
+
+/// How one class of screens is arranged.
+pub type Arrangement = panes::Arrangement;
+/// How all of them are.
+pub type Arrangements = panes::Arrangements;
+/// Which panes there are.
+pub type Shape = panes::Shape;
+
+/// From this width on there are three columns.
+pub const COLUMNS: u16 = 100;
+/// A panel at a side is never narrower.
+pub const LEAST_SIDE: u16 = 16;
+/// Nor is the conversation, as far as a panel could help it.
+pub const LEAST_MIDDLE: u16 = 40;
+/// The tools have at least so many rows.
+pub const LEAST_TOOLS: u16 = 4;
+
+/// Whether only one pane is shown at a time, whatever the layout.
+#[must_use]
+pub fn small((columns, rows): (u16, u16)) -> bool {
+    columns < 60 || rows < 16
+}
+
+/// The widths that panels have by themselves.
+fn by_itself(columns: u16) -> (u16, u16) {
+    match columns {
+        0..120 => (24, 28),
+        120..=160 => (29, 30),
+        _ => (columns / 6, columns / 6),
+    }
+}
+
+/// The columns of the panels at the left and the right, in bounds: a panel may take a third, and leaves the conversation
+/// enough.
+#[must_use]
+pub fn sides(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
+    let (left, right) = by_itself(columns);
+    let most = (columns.saturating_sub(LEAST_MIDDLE) / 2).max(LEAST_SIDE);
+    let own = |given: u16, usual: u16| if given == 0 { usual } else { given.clamp(LEAST_SIDE, most) };
+    (own(arrangement.left, left), own(arrangement.right, right))
+}
+
+impl Model {
+    /// How this screen is arranged.
+    #[must_use]
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangements.of(self.size)
+    }
+
+    /// Whether panels stand beside the conversation.
+    #[must_use]
+    pub fn side_by_side(&self) -> bool {
+        self.size.0 >= COLUMNS && !small(self.size) && self.arrangement().layout == Shape::Wide
+    }
+
+    /// Whether a pane was put away. One with the focus is seen all the same, so that every pane can be reached.
+    #[must_use]
+    pub fn hidden(&self, pane: Focus) -> bool {
+        let arrangement = self.arrangement();
+        let away = match pane {
+            Focus::Composer | Focus::Conversation => false,
+            Focus::Branches => arrangement.no_branches,
+            Focus::Context => arrangement.no_context,
+            Focus::Tools => arrangement.no_tools,
+        };
+        away || (arrangement.layout == Shape::Zen && !matches!(pane, Focus::Composer | Focus::Conversation))
+    }
+
+    /// Whether the context panel is in view, and the figures need not stand elsewhere.
+    #[must_use]
+    pub fn context_in_view(&self) -> bool {
+        self.focus == Focus::Context || (self.side_by_side() && !self.hidden(Focus::Context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_stay_in_bounds() {
+        for columns in 100..400 {
+            for given in [0, 1, 16, 30, 80, 9_999] {
+                let arrangement = Arrangement { left: given, right: given, ..Arrangement::default() };
+                let (left, right) = sides(&arrangement, columns);
+                assert!(left >= LEAST_SIDE && right >= LEAST_SIDE, "{columns} {given}");
+                assert!(columns - left - right >= LEAST_MIDDLE, "{columns} {given}: {left} {right}");
+            }
+        }
+    }
+}

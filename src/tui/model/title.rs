@@ -1,0 +1,47 @@
+//! The terminal's title, and the words of a notification: what is open, what runs, what ended. Sanitised: nothing of a
+//! title or a name can end the sequence that it stands in.
+//! Not for: writing them to the terminal.
+
+use super::Model;
+use crate::domain::safe::Safe;
+
+/// Most characters of one name in a title.
+const ROOM: usize = 48;
+
+/// `pleach: session ▸ branch`, with a mark before it while an answer comes on any branch.
+#[must_use]
+pub fn title(model: &Model, ascii: bool) -> String {
+    let Some(session) = &model.session else { return "pleach".to_owned() };
+    let (mark, into) = if ascii { ("* ", ">") } else { ("◌ ", "▸") };
+    let mark = if model.live.is_empty() { "" } else { mark };
+    let branch = session.branch().map_or("", |branch| branch.name.as_str());
+    format!("pleach: {mark}{} {into} {}", name(&session.card.title), name(branch))
+}
+
+/// A name as a title may hold it: one line, nothing that a terminal acts on, not long.
+#[must_use]
+pub fn name(raw: &str) -> String {
+    let safe = Safe::line(raw);
+    let mut words: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();
+    if words.chars().count() > ROOM {
+        words = words.chars().take(ROOM - 1).collect();
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_harmless_and_short() {
+        assert_eq!(name("auth-bug"), "auth-bug");
+        assert_eq!(name(&"x".repeat(90)).chars().count(), ROOM);
+        for bad in ["a\x1b]2;evil\x07b", "a\u{9c}b", "a\nb\x1b\\", "\u{202e}x"] {
+            let clean = name(bad);
+            assert!(clean.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{clean:?}");
+        }
+        assert_eq!(title(&Model::default(), false), "pleach");
+    }
+}

@@ -1,0 +1,112 @@
+//! How the screen is arranged: layouts, hiding and resizing panels. Every change is remembered for this size of screen.
+//! Not for: where panes stand (the view).
+
+use crate::tui::model::panes::{Arrangement, LEAST_TOOLS, Shape, sides};
+use crate::tui::model::pointer::Border;
+use crate::tui::model::{Action, Focus, Model};
+use crate::tui::msg::Cmd;
+
+/// Columns by which a key changes a width.
+const STEP: u16 = 2;
+
+/// What is said about the arrangement: a newer sentence takes the place of an older one.
+const TOPIC: &str = "panes";
+
+/// The actions on the arrangement.
+pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let now = model.arrangement();
+    match run {
+        Action::NextLayout => {
+            let here = Shape::ALL.iter().position(|shape| *shape == now.layout).unwrap_or(0);
+            shape(model, Shape::ALL[(here + 1) % Shape::ALL.len()], out);
+        }
+        Action::Zen => shape(model, if now.layout == Shape::Zen { Shape::Wide } else { Shape::Zen }, out),
+        Action::HideBranches => hide(model, Focus::Branches, out),
+        Action::HideContext => hide(model, Focus::Context, out),
+        Action::HideTools => hide(model, Focus::Tools, out),
+        Action::Narrower => resize(model, false, out),
+        Action::Wider => resize(model, true, out),
+        _ => {
+            let even = Arrangement { layout: now.layout, ..Arrangement::default() };
+            put(model, even, "The panels have their own widths again, and all are shown.", out);
+        }
+    }
+}
+
+/// Takes a layout.
+pub(super) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
+    let words = match shape {
+        Shape::Wide => "panels beside the conversation where there is room",
+        Shape::Narrow => "one pane at a time",
+        Shape::Zen => "the conversation and the composer alone",
+    };
+    let key = model.keys.key_of(Action::NextLayout).unwrap_or_else(|| "/next-layout".to_owned());
+    if shape == Shape::Zen && !matches!(model.focus, Focus::Composer | Focus::Conversation) {
+        model.focus = Focus::Composer;
+    }
+    let layout = Arrangement { layout: shape, ..model.arrangement() };
+    put(model, layout, &format!("Layout {}: {words}. {key} goes on to the next.", shape.name()), out);
+}
+
+fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cmd>) {
+    let size = model.size;
+    model.arrangements.put(size, arrangement);
+    if !said.is_empty() {
+        model.status.report(TOPIC, said, model.now);
+    }
+    out.push(Cmd::KeepPanes);
+}
+
+fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
+    let mut next = model.arrangement();
+    let (name, run, away) = match pane {
+        Focus::Branches => ("branches", Action::HideBranches, &mut next.no_branches),
+        Focus::Context => ("context", Action::HideContext, &mut next.no_context),
+        _ => ("tools", Action::HideTools, &mut next.no_tools),
+    };
+    *away = !*away;
+    let hidden = *away;
+    if hidden && model.focus == pane {
+        model.focus = Focus::Composer;
+    }
+    let key = model.keys.key_of(run).unwrap_or_else(|| format!("/{}", run.name()));
+    let said = if hidden {
+        format!("The panel {name} is hidden; {key} shows it again.")
+    } else {
+        format!("The panel {name} is shown.")
+    };
+    put(model, next, &said, out);
+}
+
+/// Makes the pane with the focus wider or narrower. The conversation takes from the right, or gives to it.
+fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
+    if !model.side_by_side() {
+        let text = "Panels have widths only beside the conversation: in the layout wide, from 100 columns on.";
+        return model.status.report(TOPIC, text, model.now);
+    }
+    let (left, right) = sides(&model.arrangement(), model.size.0);
+    let moved = |width: u16, more: bool| if more { width + STEP } else { width.saturating_sub(STEP) };
+    let (border, to) = match model.focus {
+        Focus::Branches | Focus::Tools => (Border::Left, moved(left, wider)),
+        Focus::Context => (Border::Right, moved(right, wider)),
+        Focus::Conversation | Focus::Composer if model.hidden(Focus::Context) => (Border::Left, moved(left, !wider)),
+        Focus::Conversation | Focus::Composer => (Border::Right, moved(right, !wider)),
+    };
+    pull(model, border, to);
+    out.push(Cmd::KeepPanes);
+}
+
+/// Gives a border another place: so many columns, or rows of tools.
+pub(super) fn pull(model: &mut Model, border: Border, to: u16) {
+    let mut next = model.arrangement();
+    match border {
+        Border::Left => next.left = to.max(1),
+        Border::Right => next.right = to.max(1),
+        Border::Tools => next.tools = to.max(LEAST_TOOLS),
+    }
+    // What is kept is what is seen: a key pressed once at an edge is taken back by one press.
+    let (left, right) = sides(&next, model.size.0);
+    next.left = if next.left == 0 { 0 } else { left };
+    next.right = if next.right == 0 { 0 } else { right };
+    model.arrangements.put(model.size, next);
+}

@@ -1,0 +1,388 @@
+//! Comfort: keys one after the other, themes, layouts, panels, the mouse, a long run's end, reading settings again.
+
+use super::Stage;
+use super::fixture::{self, MAIN, RETRY};
+use super::pictures::pictures;
+use pleach::config::keymap::Keymap;
+use pleach::config::themes::BUILT_IN;
+use pleach::domain::failure::Failure;
+use pleach::engine::api::{Answer, Event, Request};
+use pleach::tui::model::layer::Layer;
+use pleach::tui::model::panes::{Arrangement, Shape};
+use pleach::tui::model::picker::{Choice, Kind};
+use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::tui::model::{Focus, Screen};
+use pleach::tui::msg::{Fresh, Msg};
+use pleach::tui::theme::{Ink, Theme, Themes};
+
+fn opened() -> Stage {
+    let mut stage = fixture::opened();
+    stage.model.themes = Themes::default().list();
+    stage.model.themes.extend(BUILT_IN.iter().map(|(name, text)| {
+        ((*name).to_owned(), text.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned())
+    }));
+    stage.model.theme = "auto".into();
+    stage.model.facts.mouse = true;
+    stage
+}
+
+#[test]
+fn the_leader_waits_then_shows_what_may_follow() {
+    let mut stage = opened();
+    stage.type_text("half a mess").press("ctrl-x");
+    assert!(!stage.screen(100, 30).contains("then one of these"), "not at once");
+    stage.wait(299);
+    assert!(!stage.screen(100, 30).contains("then one of these"), "not yet");
+    stage.model.plan.due = None;
+    stage.model.keep.due = None;
+    assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1));
+    stage.wait(1);
+    assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no tick is wanted for it any more");
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("Ctrl+X then one of these") && screen.contains("hide-branches"), "{screen}");
+    pictures("which", &mut stage);
+    stage.press("esc");
+    assert!(!stage.screen(100, 30).contains("then one of these"));
+    assert_eq!(stage.model.composer.draft().text.as_ref(), "half a mess", "the text area saw none of it");
+    stage.press("ctrl-x f12");
+    assert!(stage.screen(100, 30).contains("Ctrl+X F12 does nothing"));
+    stage.press("ctrl-x q");
+    assert!(stage.model.quit);
+}
+
+#[test]
+fn the_leader_works_in_every_place() {
+    for place in ["tab", "ctrl-b", "ctrl-o", "ctrl-p", "f1"] {
+        let mut stage = opened();
+        stage.press(place).press("ctrl-x T");
+        let on_top = stage.model.layers.last();
+        assert!(matches!(on_top, Some(Layer::Picker(picker)) if picker.kind == Kind::Themes), "from {place}");
+    }
+}
+
+#[test]
+fn a_theme_is_shown_while_it_is_selected() {
+    let mut stage = opened();
+    stage.press("ctrl-x T");
+    assert_eq!(stage.model.shown_theme(), "auto");
+    stage.press("down down");
+    assert_eq!((stage.model.shown_theme(), stage.model.theme.as_str()), ("light", "auto"));
+    stage.press("esc");
+    assert_eq!(stage.model.shown_theme(), "auto", "Esc restores");
+    stage.type_text("/theme").press("enter").type_text("sep");
+    assert_eq!(stage.model.shown_theme(), "sepia", "what is typed selects");
+    stage.press("enter");
+    assert_eq!((stage.model.shown_theme(), stage.kept.join(" ")), ("sepia", "theme sepia".to_owned()));
+    stage.type_text("/theme nope").press("enter");
+    assert!(stage.screen(100, 30).contains("There is no theme"));
+    stage.kept.clear();
+    stage.model.facts.demo = true;
+    stage.type_text("/theme dark").press("enter");
+    assert_eq!((stage.model.shown_theme(), stage.kept.len()), ("dark", 0), "the demo writes nothing");
+}
+
+#[test]
+fn pictures_of_the_theme_picker() {
+    let mut stage = opened();
+    stage.press("ctrl-x T down down down");
+    pictures("themes", &mut stage);
+}
+
+/// The theme changes colours and nothing else: the same words stand in the same cells.
+#[test]
+fn themes_differ_in_colour_alone() {
+    let mut stage = opened();
+    let plain = stage.screen(120, 35);
+    let mut grounds = Vec::new();
+    for (name, _) in BUILT_IN {
+        stage.theme = Theme::built_in(name, false);
+        assert_eq!(stage.screen(120, 35), plain, "{name}");
+        let buf = stage.buffer(120, 35);
+        let ground = stage.theme.style(Ink::Ground).bg;
+        grounds.push(ground);
+        if let Some(ground) = ground {
+            let odd = buf.content.iter().filter(|cell| cell.bg == ratatui::style::Color::Reset).count();
+            assert_eq!(odd, 0, "{name} leaves cells without {ground:?}");
+        }
+    }
+    assert_eq!(grounds.iter().filter(|ground| ground.is_none()).count(), 2, "terminal and mono keep the ground");
+}
+
+/// Arranges screens of every class.
+fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
+    for size in [(40, 12), (80, 24), (120, 35), (200, 50)] {
+        let mut arrangement = stage.model.arrangements.of(size);
+        change(&mut arrangement);
+        stage.model.arrangements.put(size, arrangement);
+    }
+}
+
+#[test]
+fn layouts() {
+    let mut stage = opened();
+    arranged(&mut stage, |arrangement| arrangement.layout = Shape::Zen);
+    pictures("zen", &mut stage);
+    arranged(&mut stage, |arrangement| arrangement.layout = Shape::Narrow);
+    pictures("narrow", &mut stage);
+    let mut stage = opened();
+    stage.buffer(120, 35);
+    stage.type_text("/layout zen").press("enter").wait(10_000);
+    stage.press("ctrl-b");
+    assert!(stage.screen(120, 35).contains("retry"), "what has the focus is seen all the same");
+    stage.press("esc").type_text("/layout narrow").press("enter").wait(10_000);
+    assert!(stage.screen(120, 35).contains("[Chat] Context  Branches  Tools"));
+    assert!(stage.screen(200, 50).contains("┌ Branches"), "another class of screens keeps its own");
+    stage.buffer(120, 35);
+    stage.press("ctrl-x w");
+    assert!(stage.screen(120, 35).contains("Layout zen"));
+    stage.press("ctrl-x z");
+    assert!(stage.screen(120, 35).contains("┌ Branches"));
+    assert!(stage.kept.iter().all(|kept| kept == "panes") && stage.kept.len() == 4, "{:?}", stage.kept);
+}
+
+#[test]
+fn pictures_of_panels() {
+    let mut stage = opened();
+    arranged(&mut stage, |it| (it.no_branches, it.no_context, it.no_tools) = (true, true, true));
+    pictures("bare", &mut stage);
+    arranged(&mut stage, |it| *it = Arrangement { left: 999, right: 999, tools: 99, ..Arrangement::default() });
+    pictures("widest", &mut stage);
+}
+
+#[test]
+fn panels_hide_and_come_back() {
+    let mut stage = opened();
+    stage.buffer(120, 35);
+    stage.press("ctrl-x b").wait(10_000);
+    let screen = stage.screen(120, 35);
+    assert!(!screen.contains("┌ Branches") && screen.contains("Tools"), "{screen}");
+    stage.press("ctrl-x t ctrl-x c").wait(10_000);
+    let screen = stage.screen(120, 35);
+    assert!(!screen.contains("Tools") && !screen.contains("┌ Context"), "{screen}");
+    assert!(screen.contains("5,213 / 8,000 est"), "the meter stands with the composer then:\n{screen}");
+    stage.press("tab");
+    assert_eq!(stage.model.focus, Focus::Conversation);
+    stage.press("tab");
+    assert_eq!(stage.model.focus, Focus::Composer, "Tab leaves hidden panels out");
+    stage.press("f2");
+    assert!(stage.screen(120, 35).contains("┌ Branches"), "and yet each can be reached");
+    stage.press("ctrl-x b ctrl-x b ctrl-x =").wait(10_000);
+    assert_eq!(stage.model.arrangement(), Arrangement::default());
+}
+
+fn column_of(stage: &mut Stage, title: &str) -> usize {
+    let screen = stage.screen(120, 35);
+    let row = screen.lines().find(|row| row.contains(title)).unwrap_or_else(|| panic!("{title} in\n{screen}"));
+    row[..row.find(title).unwrap()].chars().count()
+}
+
+#[test]
+fn panels_are_resized_within_bounds() {
+    let mut stage = opened();
+    let before = column_of(&mut stage, "┌ Context");
+    stage.press("tab tab > >");
+    assert_eq!(column_of(&mut stage, "┌ Context"), before - 4, "the context grew by two steps");
+    stage.press("< <");
+    assert_eq!(column_of(&mut stage, "┌ Context"), before);
+    stage.press("ctrl-b");
+    for _ in 0..60 {
+        stage.press("ctrl-x l");
+    }
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("┌ Context") && screen.contains("auth-bug"), "{screen}");
+    stage.press("<");
+    assert!(column_of(&mut stage, "┌ Context") == before, "one press at an edge is felt");
+    stage.msg(Msg::Resize(80, 24));
+    stage.press(">");
+    assert!(stage.screen(80, 24).contains("only beside the conversation"));
+}
+
+fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
+    let screen = stage.screen(120, 35);
+    let (y, row) = screen.lines().enumerate().find(|(_, row)| row.contains(text)).unwrap_or_else(|| panic!("{screen}"));
+    let x = row[..row.find(text).unwrap()].chars().map(|c| pleach::tui::text::width(&c.to_string())).sum::<usize>();
+    (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
+}
+
+fn click(stage: &mut Stage, (x, y): (u16, u16)) {
+    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x, y }));
+    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x, y }));
+}
+
+#[test]
+fn a_click_selects_and_a_second_one_opens() {
+    let mut stage = opened();
+    let at = find(&mut stage, "retry-with-trace");
+    click(&mut stage, at);
+    assert_eq!((stage.model.focus, stage.model.panel.selected()), (Focus::Branches, Some(RETRY)));
+    stage.wait(200);
+    click(&mut stage, at);
+    assert!(stage.sent.iter().any(|(_, request)| matches!(request, Request::Switch { branch } if *branch == RETRY)));
+    let mut stage = opened();
+    let at = find(&mut stage, "Why does login fail");
+    click(&mut stage, at);
+    assert_eq!((stage.model.focus, stage.model.conversation.cursor), (Focus::Conversation, 0));
+    let at = find(&mut stage, "┌ Context");
+    click(&mut stage, (at.0 + 4, at.1 + 3));
+    assert_eq!(stage.model.focus, Focus::Context);
+    stage.wait(100);
+    click(&mut stage, (at.0 + 4, at.1 + 3));
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Overlay(_))));
+    let mut stage = opened();
+    stage.press("ctrl-o");
+    let at = find(&mut stage, "Never log tokens");
+    click(&mut stage, at);
+    let Some(Layer::Overlay(overlay)) = stage.model.layers.last() else { panic!() };
+    assert!(overlay.selected_atom().is_some());
+    stage.press("esc ctrl-p").wait(1_000);
+    let at = find(&mut stage, "quit-if-empty");
+    click(&mut stage, at);
+    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    assert!(picker.selected().unwrap().label.starts_with("quit-if-empty"));
+    click(&mut stage, (0, 0));
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Picker(_))), "a click beside it does nothing");
+}
+
+#[test]
+fn the_wheel_scrolls_what_lies_beneath() {
+    let mut stage = opened();
+    stage.buffer(120, 12);
+    let (x, y) = (60, 4);
+    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(-3), x, y }));
+    assert_eq!(stage.model.conversation.scroll, -3);
+    stage.buffer(120, 35);
+    let at = find(&mut stage, "retry-with-trace");
+    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(3), x: at.0, y: at.1 }));
+    assert!(stage.model.panel.wheeled.is_some());
+    assert_eq!(stage.model.focus, Focus::Composer, "the wheel takes no focus");
+    stage.press("ctrl-p");
+    stage.buffer(120, 35);
+    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(3), x: 60, y: 15 }));
+    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    assert_eq!(picker.cursor, 1);
+}
+
+#[test]
+fn a_border_is_dragged() {
+    let mut stage = opened();
+    let before = u16::try_from(column_of(&mut stage, "┌ Context")).unwrap();
+    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: before, y: 5 }));
+    for x in (before - 6..before).rev() {
+        stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x, y: 5 }));
+    }
+    assert!(stage.kept.is_empty(), "kept when it is let go");
+    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x: before - 6, y: 5 }));
+    assert_eq!(column_of(&mut stage, "┌ Context"), usize::from(before) - 6);
+    assert_eq!(stage.kept, ["panes"]);
+    stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x: 3, y: 5 }));
+    assert_eq!(column_of(&mut stage, "┌ Context"), usize::from(before) - 6, "nothing is held any more");
+    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: before - 6, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x: 0, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x: 0, y: 5 }));
+    assert!(column_of(&mut stage, "┌ Context") > 60, "bounded");
+}
+
+#[test]
+fn the_palette_marks_the_letters_that_match() {
+    let mut stage = opened();
+    stage.theme = Theme::built_in("dark", false);
+    stage.press("ctrl-p").type_text("hidec");
+    let at = find(&mut stage, "hide-context");
+    let buf = stage.buffer(120, 35);
+    let lit = stage.theme.style(Ink::Match).fg.unwrap();
+    let marked: String =
+        (at.0..at.0 + 12).filter(|x| buf[(*x, at.1)].fg == lit).map(|x| buf[(x, at.1)].symbol().to_owned()).collect();
+    assert_eq!(marked, "hidec");
+}
+
+fn turn(stage: &mut Stage, seconds: u64, failure: Option<Failure>) {
+    stage.event(Event::TurnOpened { branch: MAIN, text: "go".into(), after: None });
+    stage.wait(seconds * 1_000);
+    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure });
+}
+
+#[test]
+fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
+    let mut stage = opened();
+    turn(&mut stage, 60, None);
+    assert!(stage.kept.is_empty(), "a terminal that says nothing of its focus has it");
+    stage.msg(Msg::Focus(false));
+    turn(&mut stage, 9, None);
+    assert!(stage.kept.is_empty(), "not a short one");
+    turn(&mut stage, 12, None);
+    turn(&mut stage, 30, Some(Failure::user("no")));
+    assert_eq!(
+        stage.kept,
+        ["notify The answer is there on main, after 12 s", "notify The call failed on main, after 30 s"]
+    );
+    stage.kept.clear();
+    stage.msg(Msg::Focus(true));
+    turn(&mut stage, 60, None);
+    assert_eq!(stage.kept, ["reload false"], "with the focus files are looked at, nobody is told");
+}
+
+#[test]
+fn little_motion_means_no_running_seconds() {
+    let mut stage = opened();
+    stage.event(Event::TurnOpened { branch: MAIN, text: "go".into(), after: None });
+    stage.wait(3_000);
+    assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1_000));
+    stage.model.screen.reduced_motion = true;
+    stage.wait(60_000);
+    assert_eq!(stage.model.next_wake(), None);
+}
+
+fn fresh(screen: Screen, keys: &str) -> Msg {
+    Msg::Reloaded(Ok(Box::new(Fresh {
+        keys: Keymap::load(Some(keys)),
+        screen,
+        themes: Themes::default().list(),
+        policies: vec!["window".into()],
+        notes: Vec::new(),
+        asked: true,
+    })))
+}
+
+#[test]
+fn settings_are_taken_up_while_it_runs() {
+    let mut stage = opened();
+    stage.press("ctrl-x r");
+    assert_eq!(stage.kept, ["reload true"]);
+    let screen = Screen { theme: "contrast".into(), hints_after: 0, ..Screen::default() };
+    stage.msg(fresh(screen, "[[bind]]\non = \"f12\"\nrun = \"help\"\nwhen = \"always\"\n"));
+    assert_eq!(stage.model.shown_theme(), "contrast");
+    stage.reply(
+        |request| matches!(request, Request::Reload),
+        Answer::Done("The configuration was read again: mode.".into()),
+    );
+    assert!(stage.screen(100, 30).contains("read again: mode"));
+    stage.press("ctrl-x");
+    assert!(stage.screen(100, 30).contains("then one of these"), "at once now");
+    stage.press("esc f12");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Help { .. })));
+    stage.press("esc").msg(Msg::Reloaded(Err("config.toml, line 2, column 9: bad.".into())));
+    assert!(stage.screen(100, 30).contains("line 2, column 9: bad. The settings before it still hold."));
+    assert_eq!(stage.model.shown_theme(), "contrast");
+}
+
+#[test]
+fn a_race_begins_with_the_message() {
+    let mut stage = opened();
+    stage.type_text("Why does it fail?").press("ctrl-x k");
+    assert_eq!(stage.model.composer.first_line(), "/race mode:off mode:heavy Why does it fail?");
+    stage.press("enter");
+    assert!(stage.sent.iter().any(|(_, request)| matches!(request, Request::Race { arms, .. } if arms.len() == 2)));
+}
+
+#[test]
+fn every_theme_can_be_chosen() {
+    let mut stage = opened();
+    stage.press("ctrl-x T");
+    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    let names: Vec<&str> = picker
+        .entries
+        .iter()
+        .filter_map(|entry| if let Choice::Theme(name) = &entry.choice { Some(name.as_str()) } else { None })
+        .collect();
+    assert_eq!(names, ["auto", "dark", "light", "contrast", "sepia", "terminal", "mono"]);
+}
