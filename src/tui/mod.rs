@@ -2,6 +2,7 @@
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
 mod editor;
+pub mod highlight;
 mod input;
 pub mod model;
 pub mod msg;
@@ -23,6 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use terminal::Screen;
+use text::code::Job;
 use theme::Theme;
 use view::cache::Cache;
 
@@ -99,8 +101,9 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     system::watch(to.clone())?;
     let screen = Screen::enter()?;
     input::read(to.clone())?;
+    let back = to.clone();
     forward(events, to)?;
-    let mut bench = Bench::new(door, screen, &setup);
+    let mut bench = Bench::new(door, screen, &setup, highlight::begin(back)?);
     match bench.start(setup).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
         // Drawing may fail before the signal comes through that says why.
         Err(TuiError::Terminal(_)) if system::gone() => Ok(Exit::Signal(1)),
@@ -132,6 +135,8 @@ fn forward(events: Events, to: Sender<Msg>) -> io::Result<()> {
 struct Bench {
     door: Box<dyn Door>,
     screen: Screen,
+    /// Code to be coloured.
+    colours: Sender<Job>,
     model: Model,
     cache: Cache,
     theme: Theme,
@@ -142,7 +147,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup) -> Self {
+    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup, colours: Sender<Job>) -> Self {
         let facts = Facts {
             offset: jiff::Zoned::now().offset().seconds(),
             first_start: setup.first_start,
@@ -156,6 +161,7 @@ impl Bench {
         Self {
             door,
             screen,
+            colours,
             model,
             cache: Cache::default(),
             theme,
@@ -219,6 +225,10 @@ impl Bench {
     }
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
+        if let Msg::Coloured(lines) = msg {
+            self.cache.colours.put(lines);
+            return Ok(());
+        }
         self.model.now = self.now();
         #[cfg(debug_assertions)]
         rehearse(&msg);
@@ -293,6 +303,10 @@ impl Bench {
             #[cfg(debug_assertions)]
             rehearse_in_view(buf);
         })?;
+        for job in self.cache.colours.jobs() {
+            // Without its thread, code stays without colours.
+            let _ = self.colours.send(job);
+        }
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
     }

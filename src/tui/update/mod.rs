@@ -40,6 +40,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Wheel(rows) => keys::scroll(model, rows),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
+        // Taken in by the view's cache, which alone knows rows.
+        Msg::Coloured(_) => {}
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),

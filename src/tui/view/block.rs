@@ -14,7 +14,7 @@ use crate::domain::usage::Usage;
 use crate::tui::model::live::Live;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Model};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::{Flow, Grown, Look};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use std::rc::Rc;
@@ -23,6 +23,8 @@ use std::rc::Rc;
 const FOLD_BYTES: usize = 6_000;
 /// Rows of a folded long message.
 const FOLD_ROWS: usize = 40;
+/// Lines of a block of code over which an answer shows half of them only.
+const FOLD_CODE: usize = 60;
 /// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
 const TOOL_BYTES: usize = 200_000;
 
@@ -197,9 +199,11 @@ impl Maker<'_> {
         }
         let words = content.words();
         match head.role {
-            Role::Assistant => rows.extend(filled(&state::strip(&words, head.end == End::Complete), width)),
+            Role::Assistant => {
+                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened))
+            }
             Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
-            Role::User | Role::System if opened => rows.extend(filled(&words, width)),
+            Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
         let unanswered = usize::from(head.calls).saturating_sub(self.answered(head));
@@ -240,9 +244,9 @@ impl Maker<'_> {
 
     fn folded(&self, words: &str, width: usize) -> Vec<Line> {
         if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
-            return filled(words, width);
+            return self.filled(words, width, false);
         }
-        let mut rows = filled(prefix(words, FOLD_BYTES), width);
+        let mut rows = self.filled(prefix(words, FOLD_BYTES), width, true);
         rows.truncate(FOLD_ROWS);
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
@@ -391,33 +395,28 @@ impl Maker<'_> {
         header
     }
 
-    /// The words so far: whole lines are wrapped once, only the last is wrapped again.
+    /// The words so far: closed blocks are drawn once, only the last one is drawn again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
-        let shown = state::shown_while_streaming(&live.text);
-        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.upto > live.text.len();
+        let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
+        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
         if cache.growing.as_ref().is_none_or(stale) {
-            let flow = Flow::new(usize::from(self.width), Ink::Text);
-            cache.growing = Some(Growing { run: live.run, width: self.width, upto: 0, flow, done: Rc::default() });
+            let rows = Grown::new(usize::from(self.width), Ink::Text, Look::of(&self.theme.glyphs));
+            cache.growing = Some(Growing { run: live.run, width: self.width, rows });
         }
         let Some(growing) = &mut cache.growing else { return };
-        let fresh = live.text.get(growing.upto..shown).unwrap_or_default();
-        if let Some(end) = fresh.rfind('\n') {
-            growing.flow.text(&fresh[..end]);
-            Rc::make_mut(&mut growing.done).append(&mut growing.flow.rows);
-            growing.upto += end + 1;
-        }
-        block.parts.push(growing.done.clone());
-        let rest = live.text.get(growing.upto..shown).unwrap_or_default();
-        if !rest.is_empty() {
-            let mut tail = growing.flow.clone();
-            tail.text(rest);
-            block.own(tail.rows);
-        }
+        growing.rows.feed(shown);
+        block.parts.push(growing.rows.done.clone());
+        block.own(growing.rows.open.clone());
     }
-}
 
-fn filled(words: &str, width: usize) -> Vec<Line> {
-    if words.trim().is_empty() { Vec::new() } else { Flow::all(words.trim_end(), width, Ink::Text) }
+    /// The rows of words in Markdown; long code is folded unless all is opened.
+    fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
+        if words.trim().is_empty() {
+            return Vec::new();
+        }
+        let look = Look::of(&self.theme.glyphs).folding(if opened { 0 } else { FOLD_CODE });
+        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+    }
 }
 
 /// The first `bytes` bytes, or a little less.

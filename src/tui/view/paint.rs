@@ -1,6 +1,7 @@
 //! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
 //! Not for: what is written.
 
+use crate::tui::text::code::Colours;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
@@ -23,6 +24,12 @@ pub(super) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
         let (next, _) = buf.set_stringn(x, area.y, &piece.text, room, theme.style(piece.ink));
         x = next;
     }
+}
+
+/// Writes one line, its code in colours where they are known.
+pub(super) fn coloured(theme: &Theme, row: &Line, colours: &mut Colours, area: Rect, buf: &mut Buffer) {
+    let tinted = colours.tinted(row);
+    line(theme, tinted.as_ref().unwrap_or(row), area, buf);
 }
 
 /// Writes lines from the top of `area` down.
