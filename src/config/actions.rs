@@ -80,6 +80,8 @@ actions! {
     NextSibling "next-sibling" "Show the next version.",
     PrevSibling "prev-sibling" "Show the version before.",
     Copy "copy" "Copy it.",
+    CopyPart "copy-part" "Choose what to copy: a block of code, the message, the turn, the whole branch as Markdown.",
+    FoldMessage "fold-message" "Show all of the selected message, or fold its long parts again.",
     Filter "filter" "Filter the list.",
     BudgetUp "budget-up" "Raise the prompt budget.",
     BudgetDown "budget-down" "Lower the prompt budget.",

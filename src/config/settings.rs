@@ -168,6 +168,19 @@ pub enum Theme {
     Mono,
 }
 
+/// Whether addresses are given to the terminal as such.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinksWish {
+    /// Where the terminal is known to handle them.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -178,11 +191,13 @@ pub struct Screen {
     pub ascii: bool,
     /// Mouse capture.
     pub mouse: bool,
+    /// Addresses as links of the terminal.
+    pub links: LinksWish,
 }
 
 impl Default for Screen {
     fn default() -> Self {
-        Self { theme: Theme::Auto, ascii: false, mouse: false }
+        Self { theme: Theme::Auto, ascii: false, mouse: false, links: LinksWish::Auto }
     }
 }
 

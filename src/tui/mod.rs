@@ -1,9 +1,11 @@
 //! The workbench: a pure model, its update, its views, and the terminal beneath.
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
+mod clipboard;
 mod editor;
 pub mod highlight;
 mod input;
+mod linking;
 pub mod model;
 pub mod msg;
 mod start;
@@ -25,6 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use terminal::Screen;
 use text::code::Job;
+use text::links::Links;
 use theme::Theme;
 use view::cache::Cache;
 
@@ -55,6 +58,8 @@ pub struct Setup {
     pub policies: Vec<String>,
     /// Take the mouse at the start.
     pub mouse: bool,
+    /// Give addresses to the terminal (OSC 8).
+    pub links: bool,
     /// Sentences to say at the start (a setting that could not be used, …).
     pub notices: Vec<String>,
 }
@@ -99,11 +104,13 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     let _back = GiveBack;
     let (to, from) = channel();
     system::watch(to.clone())?;
-    let screen = Screen::enter()?;
+    let links = setup.links.then(Links::default);
+    let screen = Screen::enter(links.clone())?;
     input::read(to.clone())?;
     let back = to.clone();
     forward(events, to)?;
-    let mut bench = Bench::new(door, screen, &setup, highlight::begin(back)?);
+    let mut bench = Bench::new(door, screen, &setup, (highlight::begin(back.clone())?, back));
+    bench.cache.links = links;
     match bench.start(setup).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
         // Drawing may fail before the signal comes through that says why.
         Err(TuiError::Terminal(_)) if system::gone() => Ok(Exit::Signal(1)),
@@ -137,6 +144,8 @@ struct Bench {
     screen: Screen,
     /// Code to be coloured.
     colours: Sender<Job>,
+    /// What threads have to tell.
+    back: Sender<Msg>,
     model: Model,
     cache: Cache,
     theme: Theme,
@@ -147,7 +156,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup, colours: Sender<Job>) -> Self {
+    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup, (colours, back): (Sender<Job>, Sender<Msg>)) -> Self {
         let facts = Facts {
             offset: jiff::Zoned::now().offset().seconds(),
             first_start: setup.first_start,
@@ -162,6 +171,7 @@ impl Bench {
             door,
             screen,
             colours,
+            back,
             model,
             cache: Cache::default(),
             theme,
@@ -262,11 +272,7 @@ impl Bench {
         for cmd in cmds {
             match cmd {
                 Cmd::Send(ticket, request) => self.door.send(ticket, request),
-                Cmd::Copy(text) => {
-                    let how = terminal::copy(&text);
-                    let more = update::update(&mut self.model, Msg::Copied(how));
-                    self.perform(more)?;
-                }
+                Cmd::Copy(text) => self.copy(text)?,
                 Cmd::Redraw => {
                     self.model.bodies.retry();
                     self.screen.clear()?;
@@ -285,6 +291,18 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// Copies beside the screen where a program does it, which may take its time; else at once.
+    fn copy(&mut self, text: String) -> io::Result<()> {
+        if let Some(native) = clipboard::native() {
+            let to = self.back.clone();
+            let work = move || drop(to.send(Msg::Copied(clipboard::copy(&text, Some(native)))));
+            thread::Builder::new().name("clipboard".to_owned()).spawn(work)?;
+            return Ok(());
+        }
+        let more = update::update(&mut self.model, Msg::Copied(clipboard::copy(&text, None)));
+        self.perform(more)
     }
 
     /// The terminal is ours again: its size may be another one, and everything is drawn anew.

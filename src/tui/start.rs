@@ -3,9 +3,10 @@
 //! Not for: anything that changes while it runs.
 
 use super::Setup;
+use super::linking;
 use crate::config::keymap::Keymap;
 use crate::config::load::Config;
-use crate::config::settings::Theme;
+use crate::config::settings::{LinksWish, Theme};
 use crate::domain::damage::{Damage, StartWith};
 use crate::domain::safe::Safe;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -34,6 +35,11 @@ impl Setup {
             demo,
             policies: config.policies.keys().cloned().collect(),
             mouse: screen.mouse,
+            links: match screen.links {
+                LinksWish::Auto => linking::known(&|name| config.env.get(name)),
+                LinksWish::On => true,
+                LinksWish::Off => false,
+            },
             notices: config.notes.clone(),
         }
     }

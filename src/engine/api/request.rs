@@ -452,6 +452,11 @@ pub enum Request {
         /// What was read.
         reading: Reading,
     },
+    /// A branch's path as Markdown for reading, with what looks like a secret masked.
+    Markdown {
+        /// Which.
+        branch: BranchId,
+    },
     /// A session as neutral records: the whole tree, or one branch's path.
     Transcript {
         /// Which.

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
+pub mod excerpts;
 pub mod find;
 pub mod layer;
 pub mod live;
@@ -112,6 +113,12 @@ pub enum Pending {
     EditText(NodeId),
     /// Copies the text of a message.
     CopyText(NodeId),
+    /// The text of a message, to choose what of it to copy.
+    CopyMenu(NodeId),
+    /// The messages of a turn, to be copied in this order.
+    CopyTurn(Vec<NodeId>),
+    /// A text that is copied as it is.
+    CopyAll,
     /// The draft of a summary.
     Draft(BranchId),
     /// A draft's edited text.

@@ -2,8 +2,9 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
-use crate::domain::ids::{MemoryId, RunId, SessionId};
+use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
+use std::sync::Arc;
 
 /// What the list is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,8 @@ pub enum Kind {
     Memories,
     /// Actions.
     Palette,
+    /// What can be copied of a message.
+    Copies,
 }
 
 /// What choosing an entry means.
@@ -38,6 +41,12 @@ pub enum Choice {
     Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
+    /// Copy this text.
+    Copy(Arc<str>),
+    /// Copy the turn of this message.
+    CopyTurn(NodeId),
+    /// Copy the branch as Markdown.
+    CopyBranch,
     /// Do it.
     Action(Action),
     /// Only says something.

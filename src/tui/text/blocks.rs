@@ -15,8 +15,9 @@ use std::rc::Rc;
 const LEAST: usize = 8;
 
 /// How Markdown is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Look {
+    hint: Rc<str>,
     fold: usize,
     rule: &'static str,
     pipe: &'static str,
@@ -31,13 +32,14 @@ impl Look {
     pub fn of(glyphs: &Glyphs) -> Self {
         let pipe = glyphs.pipe.trim_end();
         let cross = if pipe == "|" { "+" } else { "┼" };
-        Self { fold: 0, rule: glyphs.rule, pipe, cross, folded: glyphs.folded, ellipsis: glyphs.ellipsis }
+        let (folded, ellipsis) = (glyphs.folded, glyphs.ellipsis);
+        Self { hint: Rc::from(""), fold: 0, rule: glyphs.rule, pipe, cross, folded, ellipsis }
     }
 
-    /// The same, with blocks of code folded that have more rows.
+    /// The same, with blocks of code folded that have more lines, and words that say how to open them.
     #[must_use]
-    pub fn folding(self, rows: usize) -> Self {
-        Self { fold: rows, ..self }
+    pub fn folding(self, lines: usize, hint: &str) -> Self {
+        Self { fold: lines, hint: Rc::from(hint), ..self }
     }
 
     pub(super) fn ellipsis(&self) -> &'static str {
@@ -47,7 +49,8 @@ impl Look {
 
 impl Default for Look {
     fn default() -> Self {
-        Self { fold: 0, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…" }
+        let hint = Rc::from("");
+        Self { hint, fold: 0, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…" }
     }
 }
 
@@ -375,7 +378,7 @@ impl<'a> Blocks<'a> {
         }
         if shown < lines.len() {
             let more = super::counted(u64::try_from(lines.len() - shown).unwrap_or(0), "more line");
-            let words = format!("{} {more} of code", self.look.folded);
+            let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
             self.put(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
         }
         if fenced {

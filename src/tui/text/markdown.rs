@@ -215,7 +215,7 @@ impl Grown {
 
     fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
         let from = part.start;
-        let mut blocks = Blocks::new(text, self.room, self.ink, self.look);
+        let mut blocks = Blocks::new(text, self.room, self.ink, self.look.clone());
         let mut shown = from;
         let mut depth = 0_usize;
         for (event, at) in Parser::new_ext(&text[part.clone()], options()).into_offset_iter() {
@@ -404,11 +404,11 @@ mod tests {
     #[test]
     fn long_code_folds() {
         let code: String = (0..100).map(|n| format!("line {n}\n")).collect();
-        let look = Look::default().folding(40);
+        let look = Look::default().folding(40, ", z");
         let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain.len(), 24, "{plain:?}");
-        assert_eq!(plain[21], "▸ 80 more lines of code");
+        assert_eq!(plain[21], "▸ 80 more lines of code, z");
     }
 
     fn grown(text: &str, cuts: &[usize], room: usize) -> Vec<Line> {
@@ -494,7 +494,7 @@ mod tests {
         #[test]
         fn any_text_fits_and_is_safe(parts in proptest::collection::vec(piece(), 0..60), room in 1usize..70, fold in 0usize..4) {
             let text = parts.concat();
-            for row in Flow::drawn(&text, room, Ink::Text, Look::default().folding(fold)) {
+            for row in Flow::drawn(&text, room, Ink::Text, Look::default().folding(fold, "; z opens")) {
                 prop_assert!(row.width() <= room, "{:?} is {} wide, the room is {room}", row.plain(), row.width());
                 prop_assert!(!row.plain().chars().any(char::is_control), "{:?}", row.plain());
                 let safe = Safe::line(&row.plain());

@@ -3,6 +3,7 @@
 
 mod blocks;
 pub mod code;
+pub mod links;
 pub mod markdown;
 mod rich;
 mod table;

@@ -101,6 +101,15 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
+        (Pending::CopyMenu(id), Answer::Bodies(nodes)) => {
+            if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
+                super::copying::show(model, &node);
+            }
+        }
+        (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
+            out.push(Cmd::Copy(super::copying::joined(&order, &nodes)))
+        }
+        (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
         (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
         (_, _) => {}
     }

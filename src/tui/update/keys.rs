@@ -219,6 +219,8 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::NextSibling => acts::sibling(model, 1, out),
         Action::PrevSibling => acts::sibling(model, -1, out),
         Action::Copy => acts::copy(model, out),
+        Action::CopyPart => super::copying::menu(model, out),
+        Action::FoldMessage => open::fold(model),
         Action::CycleMode => branches::cycle_mode(model, out),
         Action::BudgetUp => branches::step_budget(model, true, out),
         Action::BudgetDown => branches::step_budget(model, false, out),

@@ -170,7 +170,8 @@ fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
     overlay.list();
 }
 
-fn fold(model: &mut Model) {
+/// Opens the folded parts of the selected message, or folds them.
+pub(super) fn fold(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let Some(slot) = model.conversation.selected() else { return };
     let id = session.tree.head(slot).id;

@@ -250,7 +250,9 @@ impl Maker<'_> {
         rows.truncate(FOLD_ROWS);
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
-        rows.push(Line::of(Ink::Dim, &format!("{sign} {bytes} bytes in all; Enter on the message opens it")));
+        let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
+        let line = format!("{sign} {shown} of {bytes} bytes at most are shown{}", self.opens());
+        rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
     }
 
@@ -409,12 +411,19 @@ impl Maker<'_> {
         block.own(growing.rows.open.clone());
     }
 
+    /// How what is folded is opened.
+    fn opens(&self) -> String {
+        let key = self.model.keys.key_of(Action::FoldMessage);
+        key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
+    }
+
     /// The rows of words in Markdown; long code is folded unless all is opened.
     fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
         if words.trim().is_empty() {
             return Vec::new();
         }
-        let look = Look::of(&self.theme.glyphs).folding(if opened { 0 } else { FOLD_CODE });
+        let look = Look::of(&self.theme.glyphs);
+        let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
         Flow::drawn(words.trim_end(), width, Ink::Text, look)
     }
 }

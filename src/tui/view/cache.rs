@@ -5,6 +5,7 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, RunId};
 use crate::tui::text::Line;
 use crate::tui::text::code::Colours;
+use crate::tui::text::links::Links;
 use crate::tui::text::markdown::Grown;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,6 +44,8 @@ pub struct Cache {
     pub(super) growing: Option<Growing>,
     /// Colours of code.
     pub colours: Colours,
+    /// Addresses that are given to the terminal, where it takes them.
+    pub links: Option<Links>,
     /// How often rows had to be worked out, for tests.
     pub misses: u64,
 }

@@ -27,6 +27,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             let dismiss = key(Action::Dismiss);
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
+        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };
     let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
