@@ -64,7 +64,7 @@ impl Rich {
         for run in &self.runs {
             let words = &self.text[from..run.to];
             from = run.to;
-            if run.link.is_some() || run.ink == Some(Ink::Code) {
+            if run.link.is_some() || matches!(run.ink, Some(Ink::Code | Ink::Dim)) {
                 fresh.push_safe(words, run.ink, run.link.as_ref());
                 continue;
             }
@@ -133,6 +133,10 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
             continue;
         }
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
+        // Cut before a character of another alphabet, or a marked one, it would lead elsewhere than it reads.
+        if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
+            continue;
+        }
         let mut address = tail[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_']);
         while address.ends_with(')') && address.matches(')').count() > address.matches('(').count() {
             address = &address[..address.len() - 1];
@@ -176,6 +180,7 @@ mod tests {
             found("see https://a.example/b_c, (http://x.y/z(1)) and http://"),
             ["https://a.example/b_c", "http://x.y/z(1)"]
         );
-        assert_eq!(found("https https:// httpx://"), [""; 0]);
+        assert_eq!(found("https https:// httpx:// https://bücher.example https://a/⟨U+001B⟩"), [""; 0]);
+        assert_eq!(found("看 https://a.example。"), ["https://a.example"]);
     }
 }
