@@ -92,4 +92,14 @@ pub trait RunTools: Send + Sync {
 
     /// Runs one call to its end. `cancelled` is asked now and then; when true the tool stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
+
+    /// Paths of the workspace's files that no ignore rule leaves out, in order, at most so many; and whether there are more.
+    fn files(&self, _most: usize) -> (Vec<String>, bool) {
+        (Vec::new(), false)
+    }
+
+    /// The whole text of a file of the workspace, of at most so many bytes. An error is a sentence.
+    fn text(&self, path: &str, _most: u64) -> Result<String, String> {
+        Err(format!("{path} cannot be read here."))
+    }
 }

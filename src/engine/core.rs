@@ -67,6 +67,7 @@ pub(super) struct Core {
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
     pub(super) seeker: Seeker,
+    pub(super) files: super::files::Listed,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -96,6 +97,7 @@ impl Core {
     ) -> Self {
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
+            files: super::files::Listed::default(),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

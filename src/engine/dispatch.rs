@@ -34,6 +34,11 @@ impl Core {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
             }
+            Request::Files { query, limit } => {
+                self.files(ticket, query, limit);
+                Ok(())
+            }
+            Request::Attach { path } => self.attach(ticket, path),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())

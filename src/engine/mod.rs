@@ -20,6 +20,7 @@ mod dispatch;
 mod drafted;
 mod embedder;
 mod facts;
+mod files;
 mod finder;
 mod flow;
 mod forking;

@@ -10,6 +10,7 @@ mod memories;
 mod pictures;
 mod props;
 mod whatif;
+mod writing;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;

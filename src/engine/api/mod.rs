@@ -12,4 +12,4 @@ mod view;
 pub use acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
 pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
-pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};
+pub use view::{Answer, FileList, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

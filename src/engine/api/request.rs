@@ -140,6 +140,19 @@ pub enum Request {
         /// The words.
         text: Arc<str>,
     },
+    /// Files of the workspace that fit what was typed, none where the folder is not trusted. Looked for beside everything
+    /// else.
+    Files {
+        /// What was typed.
+        query: String,
+        /// At most so many.
+        limit: usize,
+    },
+    /// The text of a file of the workspace, to go with a message; secrets are masked. Read beside everything else.
+    Attach {
+        /// Which, beneath the workspace.
+        path: String,
+    },
     /// Contents of nodes of an open session.
     Bodies {
         /// Which.

@@ -24,6 +24,15 @@ use crate::domain::transition::{Standing, Transition};
 use crate::domain::whatif::WhatIf;
 use std::sync::Arc;
 
+/// Names of files of the workspace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileList {
+    /// Their paths beneath the workspace, best first.
+    pub paths: Vec<String>,
+    /// Why there are none, or not all; empty for nothing to say.
+    pub note: String,
+}
+
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
@@ -50,6 +59,15 @@ pub enum Answer {
     },
     /// A text.
     Text(String),
+    /// Files by what was typed.
+    Files(FileList),
+    /// The text of a file that goes with a message.
+    Attached {
+        /// The text.
+        text: Arc<str>,
+        /// How many things in it looked like secrets and are masked.
+        masked: usize,
+    },
     /// Calls.
     Runs(Vec<RunCard>),
     /// A stored plan with the calls made from it.

@@ -5,6 +5,7 @@ pub mod arena;
 pub mod bodies;
 pub mod calls;
 pub mod compare;
+pub mod complete;
 pub mod composer;
 pub mod conversation;
 pub mod drafts;
@@ -16,6 +17,7 @@ pub mod overlay;
 pub mod panel;
 pub mod picker;
 pub mod plan;
+pub mod queue;
 pub mod session;
 pub mod slash;
 pub mod status;
@@ -144,6 +146,10 @@ pub enum Pending {
     Lately(Atom),
     /// A change of what is in use, after which the list is read again.
     CapsuleAct,
+    /// Names for the one that is being typed.
+    Complete(complete::Source),
+    /// The text of a file that goes with the message.
+    Attach(String),
     /// Keeping a draft.
     Kept,
     /// Earlier messages of a session, for the composer.
@@ -229,8 +235,10 @@ pub struct Model {
     pub esc_at: Option<u64>,
     /// When Ctrl+C was last pressed with nothing to clear.
     pub clear_at: Option<u64>,
-    /// Messages to send when the open turn of a branch has ended.
-    pub waiting: HashMap<BranchId, composer::Draft>,
+    /// Messages to send when the open turn of their branch has ended.
+    pub queue: queue::Queue,
+    /// Names that may be put in while one is typed.
+    pub popup: Option<complete::Popup>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
     /// The message to go to once a branch was made for it.

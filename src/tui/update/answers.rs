@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, composing, drafts, find, lists, memories, open, send, trials, trouble};
+use super::{ask, calls, completing, composing, drafts, find, lists, memories, open, queueing, send, trials, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -25,9 +25,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
-            asked(model, branch, draft, result);
+            if !queueing::refused(model, branch, &draft, &result, out) {
+                asked(model, branch, draft, result);
+            }
         }
         (Pending::Bodies(_), result) => bodies(model, result),
+        (Pending::Attach(path), result) => completing::attached(model, &path, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
@@ -65,6 +68,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 /// Answers that are no failures.
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
+        (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
         (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);
@@ -139,7 +143,7 @@ fn looked(model: &mut Model, findings: Vec<Finding>) {
 }
 
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
-    let (id, parent) = (branch.id, branch.parent);
+    let id = branch.id;
     super::branches::stand_on(model, branch);
     let node = model.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
@@ -147,9 +151,6 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
         find::land(model, node);
     }
     if let Some(draft) = draft {
-        if let Some(parent) = parent {
-            model.waiting.remove(&parent);
-        }
         ask::ask(model, id, draft, None, out);
     }
 }

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, calls, drafts};
+use super::{answers, ask, calls, drafts, queueing};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -191,7 +191,7 @@ fn closed(
     failure: Option<Failure>,
     out: &mut Vec<Cmd>,
 ) {
-    model.live.remove(&branch);
+    let stopped = model.live.remove(&branch).is_some_and(|live| live.stopping);
     let here = is_current(model, branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
@@ -213,17 +213,7 @@ fn closed(
     } else if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
         session.unread.insert(branch);
     }
-    if let Some(draft) = model.waiting.remove(&branch) {
-        if failed {
-            model.status.say(
-                Weight::Trouble,
-                "The waiting message was not sent, because the answer before it failed.",
-                model.now,
-            );
-        } else {
-            ask::ask(model, branch, draft, None, out);
-        }
-    }
+    queueing::turn_ended(model, branch, !failed && !stopped, out);
 }
 
 fn state(model: &mut Model, branch: BranchId, version: Option<crate::domain::branch::StateVersion>, missing: bool) {

@@ -1,7 +1,10 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{
+    acts, ask, branches, calls, compare, completing, composing, drafts, find, lists, memories, open, queueing, send,
+    tree,
+};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -173,6 +176,10 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
     match run {
         Action::Send => ask::enter(model, out),
         Action::Compose => composing::to_editor(model, out),
+        Action::HistoryUp | Action::HistoryDown if completing::step(model, run == Action::HistoryUp) => {}
+        Action::Complete if completing::take(model, out) => {}
+        Action::TakeQueued => queueing::take(model),
+        Action::UndoTyping | Action::RedoTyping | Action::SelectAll => edit(model, run),
         Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
             composing(model, run, chord);
@@ -239,6 +246,20 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
+}
+
+/// What a text area does beside typing.
+fn edit(model: &mut Model, run: Action) {
+    if model.focus != Focus::Composer || !model.layers.is_empty() {
+        return;
+    }
+    let area = model.composer.edit();
+    match run {
+        Action::UndoTyping => drop(area.undo()),
+        Action::RedoTyping => drop(area.redo()),
+        _ => area.select_all(),
+    }
+    model.plan.touch(model.now);
 }
 
 fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
@@ -322,11 +343,14 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         model.conversation.follow();
         return;
     }
+    if completing::close(model) {
+        return;
+    }
     if model.composer.commanding() {
         model.composer.clear();
         return;
     }
-    if take_back(model, out) {
+    if take_back(model, out) || queueing::take_back(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -336,10 +360,6 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if model.live.contains_key(&branch) {
             interrupt(model, out);
-            return;
-        }
-        if model.waiting.remove(&branch).is_some() {
-            model.status.say(Weight::Notice, "The message waits no longer; it stays in the composer.", model.now);
             return;
         }
         if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {

@@ -7,6 +7,7 @@ mod ask;
 mod branches;
 mod calls;
 mod compare;
+mod completing;
 mod composing;
 mod copying;
 mod drafts;
@@ -16,6 +17,7 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod queueing;
 mod tree;
 mod trials;
 mod whatif;
@@ -49,6 +51,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Suspend => out.push(Cmd::Suspend),
         Msg::Composed(result) => composing::edited(model, result),
     }
+    completing::follow(model, &mut out);
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);

@@ -12,6 +12,7 @@ use crate::domain::tokens::Certainty;
 use crate::domain::tree::Slot;
 use crate::domain::usage::Usage;
 use crate::tui::model::live::Live;
+use crate::tui::model::queue::Standing;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Model};
 use crate::tui::text::markdown::{Flow, Grown, Look};
@@ -68,7 +69,9 @@ impl Maker<'_> {
 
     fn tail_there(&self) -> bool {
         let branch = self.session.current;
-        self.model.live.contains_key(&branch) || self.model.conversation.failed.contains_key(&branch)
+        self.model.live.contains_key(&branch)
+            || self.model.conversation.failed.contains_key(&branch)
+            || !self.model.queue.of(branch).is_empty()
     }
 
     /// The block at a place.
@@ -337,7 +340,32 @@ impl Maker<'_> {
             }
             block.own(rows);
         }
+        self.queued(branch, &mut block);
         block
+    }
+
+    /// The messages that wait in line.
+    fn queued(&self, branch: BranchId, block: &mut Block) {
+        let width = usize::from(self.width);
+        let all = self.model.queue.of(branch);
+        for (at, queued) in all.iter().enumerate() {
+            let (ink, what) = match queued.standing {
+                Standing::Waiting => (Ink::Accent, "queued"),
+                Standing::Sending => (Ink::Accent, "sending"),
+                Standing::Held => (Ink::Warn, "held"),
+            };
+            let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
+            let room = width.saturating_sub(line.width());
+            line.push(Ink::Text, &text::fit(queued.draft.text.trim(), room, self.theme.glyphs.ellipsis));
+            block.own(vec![line]);
+        }
+        if !all.is_empty() {
+            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let (send, back) = (key(Action::Send), key(Action::TakeQueued));
+            let held = self.model.queue.held(branch);
+            let first = if held { format!("{send} with nothing written sends it; ") } else { String::new() };
+            block.own(Flow::plain(&format!("{first}{back} takes the last one back"), width, Ink::Dim));
+        }
     }
 
     fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
