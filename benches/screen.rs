@@ -12,9 +12,11 @@ use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::message::{Content, End, Node, NodeHead, Part, Role, node_key};
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Request, SessionView, Ticket};
+use pleach::tui::highlight::Painter;
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
-use pleach::tui::theme::Theme;
+use pleach::tui::text::markdown::Flow;
+use pleach::tui::theme::{Ink, Theme};
 use pleach::tui::view::cache::Cache;
 use pleach::tui::{update, view};
 use ratatui::backend::CrosstermBackend;
@@ -209,6 +211,62 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
     });
 }
 
+/// A line of an answer that is mostly code: prose, then blocks of a few hundred lines, a list and a table between.
+fn line(n: usize) -> String {
+    match n % 400 {
+        0 => "```\n\n## Part\n\nThe *token* is **rotated**, see `store.rs` and https://docs.example/a.\n\n".to_owned(),
+        1 => "| a | b |\n|---|---|\n| one | two |\n\n- first\n- second\n\n```rust\n".to_owned(),
+        _ => format!("    let value_{n} = store.get(\"key {n}\").unwrap_or({n}); // line {n}\n"),
+    }
+}
+
+/// Ten thousand lines stream in, some each frame, while keys are pressed; colours are worked out as the thread does, but
+/// are not in the figures: only what the frame itself takes.
+fn long_answer(bench: &mut Bench, lines: usize) {
+    let run = RunId(Uuid::from_u128(10));
+    let mut painter = Painter::default();
+    let before = bench.bytes.0.load(Ordering::Relaxed);
+    let (mut times, mut painting, mut sent, mut jobs) = (Vec::new(), Vec::new(), 0_usize, 0_usize);
+    while sent < lines {
+        let text: String =
+            (sent..sent + 5).map(|n| if n == 0 { "Here it is.\n\n```rust\n".to_owned() } else { line(n) }).collect();
+        sent += 5;
+        let now = bench.model.now + 1_000 / KEYS;
+        bench.msg(Msg::Tick(now));
+        bench.event(Event::Stream {
+            branch: MAIN,
+            run,
+            text: text.as_str().into(),
+            reasoning: String::new(),
+            tokens: u32::try_from(sent * 12).unwrap(),
+            certainty: Certainty::Estimated,
+            cost_micro: Some(1),
+        });
+        times.push(bench.press(Key::Char('x')));
+        let began = Instant::now();
+        for job in bench.cache.colours.jobs() {
+            jobs += 1;
+            let colours = &mut bench.cache.colours;
+            painter.paint(&job, &mut |part| {
+                colours.put(part);
+            });
+        }
+        painting.push(began.elapsed());
+    }
+    tell("typing, an answer of 10,000 lines with code", times, bench.bytes.0.load(Ordering::Relaxed) - before);
+    tell("  its colours, on their own thread", painting, 0);
+    println!("  {jobs} jobs, colours of {} lines", bench.cache.colours.len());
+    let shown = &bench.model.live[&MAIN].text;
+    let began = Instant::now();
+    let rows = Flow::all(shown, 120, Ink::Text);
+    println!(
+        "  the whole text ({} KB) as {} rows at once: {} us",
+        shown.len() / 1_000,
+        rows.len(),
+        began.elapsed().as_micros()
+    );
+}
+
 fn tell(name: &str, mut times: Vec<Duration>, bytes: u64) {
     times.sort_unstable();
     let at = |share: usize| times[(times.len() - 1) * share / 100].as_micros();
@@ -248,6 +306,8 @@ fn main() {
     keys(&mut bench, "message up, the same", true, &[Key::Char('k')], 600);
     keys(&mut bench, "page up, the same", true, &[Key::PageUp], 600);
     keys(&mut bench, "start and end, the same", true, &[Key::Char('g'), Key::Char('G')], 300);
+    bench.press(Key::Esc);
+    long_answer(&mut bench, 10_000);
     drop(bench);
 
     let (nodes, head) = talk(80_000, 60, 4);

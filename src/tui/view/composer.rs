@@ -151,7 +151,11 @@ fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
 
 fn hints(look: &Look<'_>, width: usize) -> Line {
     use Action as A;
+    let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
+        (Focus::Composer, true) if waits => {
+            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+        }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
         }
@@ -171,6 +175,8 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
             (A::Regenerate, "again"),
             (A::Reply, "reply"),
             (A::Copy, "copy"),
+            (A::CopyPart, "parts"),
+            (A::FoldMessage, "fold"),
             (A::Leave, "write"),
         ],
         (Focus::Branches, _) => &[

@@ -46,14 +46,14 @@ fn an_answer_in_markdown() {
 fn long_code_is_folded_until_z() {
     let code: String = (0..200).map(|n| format!("let line{n} = {n};\n")).collect();
     let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
-    let screen = stage.screen(100, 60);
+    let screen = stage.screen(160, 60);
     assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
     assert!(screen.contains("let line29") && !screen.contains("let line30"));
     stage.press("tab z G");
-    let screen = stage.screen(100, 60);
+    let screen = stage.screen(160, 60);
     assert!(screen.contains("let line199") && !screen.contains("more lines"), "{screen}");
     stage.press("z");
-    assert!(stage.screen(100, 60).contains("170 more lines"));
+    assert!(stage.screen(160, 60).contains("170 more lines"));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_file_is_named_and_goes_with_the_message() {
     assert_eq!(stage.model.composer.first_line(), "why does @src/auth.rs ");
     assert!(matches!(stage.last(), Request::Attach { path } if path == "src/auth.rs"));
     stage.reply(|r| matches!(r, Request::Attach { .. }), Answer::Attached { text: "fn a() {}\n".into(), masked: 1 });
-    let screen = stage.screen(120, 30);
+    let screen = stage.screen(200, 30);
     assert!(screen.contains("with src/auth.rs 10 bytes") && screen.contains("masked"), "{screen}");
     stage.type_text("fail").wait(1_000).press("enter");
     assert_eq!(asks(&stage), ["why does @src/auth.rs fail\n\nFile src/auth.rs:\n```rs\nfn a() {}\n```"]);
