@@ -11,6 +11,7 @@ pub mod branch;
 pub mod capsule;
 pub mod compare;
 pub mod condense;
+pub mod consent;
 pub mod damage;
 pub mod diff;
 pub mod embed;

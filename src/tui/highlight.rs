@@ -26,7 +26,7 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("constant.language", Ink::Number),
     ("constant.character", Ink::Number),
     ("constant.other", Ink::Number),
-    ("keyword.operator", Ink::Code),
+    ("keyword.operator", Ink::Text),
     ("keyword", Ink::Keyword),
     ("storage.modifier.lifetime", Ink::Name),
     ("storage", Ink::Keyword),
@@ -160,7 +160,7 @@ impl Painter {
 
     fn ink(&self, stack: &ScopeStack) -> Ink {
         let meaning = |scope: &Scope| self.meanings.iter().find(|(of, _)| of.is_prefix_of(*scope)).map(|(_, ink)| *ink);
-        stack.as_slice().iter().rev().find_map(meaning).unwrap_or(Ink::Code)
+        stack.as_slice().iter().rev().find_map(meaning).unwrap_or(Ink::Text)
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(inks("fn main", "\"a\""), Some(Ink::Literal));
         assert_eq!(inks("fn main", "42"), Some(Ink::Number));
         assert_eq!(inks("lines */ x", "lines"), Some(Ink::Comment), "over a line's end");
-        assert_eq!(inks("lines */ x", "x"), Some(Ink::Code));
+        assert_eq!(inks("lines */ x", "x"), Some(Ink::Text));
         assert_eq!(inks("def f", "def"), Some(Ink::Keyword));
         assert_eq!(inks("const a", "const"), Some(Ink::Keyword));
         assert_eq!(inks("echo", "HOME"), Some(Ink::Literal));

@@ -2,6 +2,7 @@
 
 mod calls;
 mod composing;
+mod consent;
 mod drafts;
 mod find;
 mod fixture;

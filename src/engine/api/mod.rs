@@ -9,7 +9,7 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+pub use acts::{Condense, FileAct, MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
 pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
 pub use view::{Answer, FileList, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

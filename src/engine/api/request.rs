@@ -1,8 +1,9 @@
 //! What is asked of the engine: requests, drafts, and how items are named.
 //! Not for: what comes back (`view`, `event`).
 
-use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Condense, FileAct, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
+use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
@@ -140,19 +141,8 @@ pub enum Request {
         /// The words.
         text: Arc<str>,
     },
-    /// Files of the workspace that fit what was typed, none where the folder is not trusted. Looked for beside everything
-    /// else.
-    Files {
-        /// What was typed.
-        query: String,
-        /// At most so many.
-        limit: usize,
-    },
-    /// The text of a file of the workspace, to go with a message; secrets are masked. Read beside everything else.
-    Attach {
-        /// Which, beneath the workspace.
-        path: String,
-    },
+    /// Files of the workspace for a message that is being written. Done beside everything else.
+    Files(FileAct),
     /// Contents of nodes of an open session.
     Bodies {
         /// Which.
@@ -284,6 +274,28 @@ pub enum Request {
     RebuildState {
         /// Which branch.
         branch: BranchId,
+    },
+    /// A person's word on a call that waits for it.
+    Consent {
+        /// On which branch.
+        branch: BranchId,
+        /// Which call of the answer.
+        index: usize,
+        /// The word.
+        consent: Consent,
+        /// A rule by which the like of it is decided from now on.
+        always: Option<(RuleScope, Rule)>,
+    },
+    /// The rules about calls to tools that hold for the session.
+    Rules,
+    /// Adds a rule, or takes it off.
+    SetRule {
+        /// Where: in the session, or in the folder.
+        scope: RuleScope,
+        /// It.
+        rule: Rule,
+        /// Add it.
+        on: bool,
     },
     /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
     Trust {

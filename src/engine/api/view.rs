@@ -4,6 +4,7 @@
 use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
@@ -36,6 +37,8 @@ pub struct FileList {
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// Rules about calls to tools, with where each stands.
+    Rules(Vec<(RuleScope, Rule)>),
     /// It is done; there is nothing more to say than this sentence (may be empty).
     Done(String),
     /// Sessions.

@@ -7,6 +7,7 @@ pub mod calls;
 pub mod compare;
 pub mod complete;
 pub mod composer;
+pub mod consent;
 pub mod conversation;
 pub mod drafts;
 pub mod excerpts;
@@ -154,6 +155,8 @@ pub enum Pending {
     Kept,
     /// Earlier messages of a session, for the composer.
     Earlier(SessionId),
+    /// Rules about calls to tools.
+    Rules,
     /// Anything whose answer is a sentence.
     Act,
 }

@@ -2,6 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub enum Kind {
     ReplayItems,
     /// Memories.
     Memories,
+    /// Rules about calls to tools.
+    Rules,
     /// Actions.
     Palette,
     /// What can be copied of a message.
@@ -47,6 +50,8 @@ pub enum Choice {
     CopyTurn(NodeId),
     /// Copy the branch as Markdown.
     CopyBranch,
+    /// A rule about calls to tools.
+    Rule(RuleScope, Rule),
     /// Do it.
     Action(Action),
     /// Only says something.

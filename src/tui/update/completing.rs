@@ -4,7 +4,7 @@
 use super::send;
 use crate::domain::failure::Failure;
 use crate::domain::tokens::grouped;
-use crate::engine::api::{Answer, FileList, Request};
+use crate::engine::api::{Answer, FileAct, FileList, Request};
 use crate::tui::model::complete::{Popup, Source, mention};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
@@ -29,7 +29,12 @@ pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let fresh = popup.ticket == 0 || popup.word != word;
     (popup.at, popup.word) = (at, word.clone());
     if fresh && !popup.closed {
-        popup.ticket = send(model, Request::Files { query: word, limit: MOST }, Pending::Complete(Source::Files), out);
+        popup.ticket = send(
+            model,
+            Request::Files(FileAct::Find { query: word, limit: MOST }),
+            Pending::Complete(Source::Files),
+            out,
+        );
     }
     model.popup = Some(popup);
 }
@@ -73,7 +78,7 @@ pub(super) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     model.plan.touch(model.now);
     match item.source {
         Source::Files => {
-            let request = Request::Attach { path: item.name.clone() };
+            let request = Request::Files(FileAct::Read { path: item.name.clone() });
             send(model, request, Pending::Attach(item.name), out);
         }
     }

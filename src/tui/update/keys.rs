@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, ask, branches, calls, compare, completing, composing, drafts, find, lists, memories, open, queueing, send,
-    tree,
+    acts, ask, branches, calls, compare, completing, composing, consent, drafts, find, lists, memories, open, queueing,
+    send, tree,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -46,6 +46,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
+            | Layer::Consent(_)
             | Layer::History(_)
             | Layer::Help { .. },
         ) => false,
@@ -133,6 +134,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
+            | Layer::Consent(_)
             | Layer::History(_)
             | Layer::Tree(_)
             | Layer::Help { .. },
@@ -243,6 +245,13 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::AnswerTool
+        | Action::AllowTool
+        | Action::RefuseTool
+        | Action::RefuseWhy
+        | Action::AllowAlways
+        | Action::TakeHunk
+        | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -428,6 +437,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Tree(grove)) => grove.step(rows),
+        Some(Layer::Consent(ask)) => ask.shift(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -9,6 +9,7 @@ mod calls;
 mod compare;
 mod completing;
 mod composing;
+mod consent;
 mod copying;
 mod drafts;
 mod engine;

@@ -6,7 +6,7 @@ use super::pictures::pictures;
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::message::Role;
 use pleach::domain::tokens::Certainty;
-use pleach::engine::api::{Answer, Event, FileList, Request};
+use pleach::engine::api::{Answer, Event, FileAct, FileList, Request};
 use pleach::tui::model::queue::Standing;
 use pleach::tui::theme::{Ink, Theme};
 
@@ -49,9 +49,12 @@ fn long_code_is_folded_until_z() {
     let screen = stage.screen(160, 60);
     assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
     assert!(screen.contains("let line29") && !screen.contains("let line30"));
-    stage.press("tab z G");
+    stage.press("tab z");
+    assert!(!stage.screen(160, 60).contains("more lines"));
+    stage.press("tab tab tab tab").press("pagedown pagedown pagedown pagedown");
     let screen = stage.screen(160, 60);
-    assert!(screen.contains("let line199") && !screen.contains("more lines"), "{screen}");
+    assert!(screen.contains("let line199"), "{screen}");
+    stage.press("tab");
     stage.press("z");
     assert!(stage.screen(160, 60).contains("170 more lines"));
 }
@@ -198,15 +201,18 @@ fn files(paths: &[&str], note: &str) -> Answer {
 fn a_file_is_named_and_goes_with_the_message() {
     let mut stage = fixture::opened();
     stage.type_text("why does @au");
-    assert!(matches!(stage.last(), Request::Files { query, .. } if query == "au"));
-    stage.reply(|r| matches!(r, Request::Files { .. }), files(&["src/auth.rs", "docs/audit.md"], ""));
+    assert!(matches!(stage.last(), Request::Files(FileAct::Find { query, .. }) if query == "au"));
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/auth.rs", "docs/audit.md"], ""));
     let screen = stage.screen(100, 30);
     assert!(screen.contains("@auth.rs  src") && screen.contains("@audit.md  docs"), "{screen}");
     pictures("names", &mut stage);
     stage.press("down up enter");
     assert_eq!(stage.model.composer.first_line(), "why does @src/auth.rs ");
-    assert!(matches!(stage.last(), Request::Attach { path } if path == "src/auth.rs"));
-    stage.reply(|r| matches!(r, Request::Attach { .. }), Answer::Attached { text: "fn a() {}\n".into(), masked: 1 });
+    assert!(matches!(stage.last(), Request::Files(FileAct::Read { path }) if path == "src/auth.rs"));
+    stage.reply(
+        |r| matches!(r, Request::Files(FileAct::Read { .. })),
+        Answer::Attached { text: "fn a() {}\n".into(), masked: 1 },
+    );
     let screen = stage.screen(200, 30);
     assert!(screen.contains("with src/auth.rs 10 bytes") && screen.contains("masked"), "{screen}");
     stage.type_text("fail").wait(1_000).press("enter");
@@ -217,22 +223,25 @@ fn a_file_is_named_and_goes_with_the_message() {
 fn the_list_of_names_gives_way() {
     let mut stage = fixture::opened();
     stage.type_text("@x");
-    stage.reply(|r| matches!(r, Request::Files { .. }), files(&["x.rs"], ""));
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["x.rs"], ""));
     stage.press("esc").press("enter");
     assert_eq!(asks(&stage), ["@x"], "closed, Enter sends");
     let mut stage = fixture::opened();
     stage.type_text("@x");
-    stage.reply(|r| matches!(r, Request::Files { .. }), files(&[], "This folder is not trusted."));
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&[], "This folder is not trusted."));
     assert!(stage.screen(100, 30).contains("not trusted"));
     stage.press("enter");
     assert_eq!(asks(&stage), ["@x"], "nothing to take");
     let mut stage = fixture::opened();
     stage.type_text("mail me@x.org");
-    assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Files { .. })), "no name begins inside a word");
+    assert!(
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))),
+        "no name begins inside a word"
+    );
     stage.type_text(" @big");
-    stage.reply(|r| matches!(r, Request::Files { .. }), files(&["big.json"], ""));
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["big.json"], ""));
     stage.press("tab");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Attach { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Files(FileAct::Read { .. }))).unwrap().0;
     stage.event(Event::Answer {
         ticket,
         result: Err(Failure::user("big.json has 4,200,000 bytes, more than 200,000.")),
