@@ -8,6 +8,7 @@ mod find;
 mod fixture;
 mod journeys;
 mod memories;
+mod over;
 mod pictures;
 mod props;
 mod whatif;

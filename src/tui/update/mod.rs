@@ -18,7 +18,9 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod overlay;
 mod queueing;
+mod raw;
 mod tree;
 mod trials;
 mod whatif;
@@ -56,6 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
+    overlay::look_ahead(model, &mut out);
     out
 }
 

@@ -318,8 +318,9 @@ impl Maker<'_> {
         let dot = self.dot();
         let items = text::counted(u64::from(run.items), "item");
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
+        let edited = if run.edited { format!("edited by hand{dot}") } else { String::new() };
         let words = format!(
-            "{} CTX {}{dot}{items}{dot}+{} tok est{dot}{key} why",
+            "{} CTX {}{dot}{edited}{items}{dot}+{} tok est{dot}{key} why",
             self.theme.glyphs.under,
             run.mode.title(),
             text::number(u64::from(run.attached)),
