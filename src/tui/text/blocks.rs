@@ -237,8 +237,8 @@ impl<'a> Blocks<'a> {
         if let Some(code) = &mut self.code {
             return code.text.push_str(text);
         }
-        let (ink, link) = self.inks.last().cloned().map_or((None, None), |(ink, link)| (Some(ink), link));
-        self.words.push(text, ink, link.as_ref());
+        let (ink, to) = self.inks.last().cloned().map_or((None, None), |(ink, to)| (Some(ink), to));
+        self.words.push(text, ink, to.as_ref());
     }
 
     fn html(&mut self, html: &str) {

@@ -26,19 +26,19 @@ struct Run {
 
 impl Rich {
     /// Adds raw words; line ends in them stay only when they are pushed by [`Rich::next_line`].
-    pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, link: Option<&Rc<str>>) {
-        self.push_safe(Safe::line(raw).as_str(), ink, link);
+    pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
+        self.push_safe(Safe::line(raw).as_str(), ink, to);
     }
 
-    pub(super) fn push_safe(&mut self, words: &str, ink: Option<Ink>, link: Option<&Rc<str>>) {
+    pub(super) fn push_safe(&mut self, words: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
         if words.is_empty() {
             return;
         }
         self.text.push_str(words);
-        let to = self.text.len();
+        let end = self.text.len();
         match self.runs.last_mut() {
-            Some(last) if last.ink == ink && last.link.as_ref() == link => last.to = to,
-            _ => self.runs.push(Run { to, ink, link: link.cloned() }),
+            Some(last) if last.ink == ink && last.link.as_ref() == to => last.to = end,
+            _ => self.runs.push(Run { to: end, ink, link: to.cloned() }),
         }
     }
 
