@@ -184,7 +184,9 @@ mod tests {
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
         let rows = Flow::all(text, 80, Ink::Text);
         let mut found = Colours::default();
-        rows.iter().for_each(|row| drop(found.tinted(row)));
+        for row in &rows {
+            found.tinted(row);
+        }
         for job in found.jobs() {
             let part = colours(&mut painter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);

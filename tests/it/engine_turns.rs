@@ -749,8 +749,7 @@ fn a_call_waits_for_older_messages_or_goes_without() {
 fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
     let model = Model::new([]);
     let mut bench = Bench::new(&model);
-    std::fs::write(bench.workspace.join("notes.md"), "key = ghp_abcdefghijklmnopqrstuvwxyz0123456789\n")
-        .unwrap();
+    std::fs::write(bench.workspace.join("notes.md"), "key = ghp_abcdefghijklmnopqrstuvwxyz0123456789\n").unwrap();
     std::fs::write(bench.workspace.join("big.txt"), "x".repeat(300_000)).unwrap();
     bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 4_000).unwrap()));
     let mut client = bench.start();

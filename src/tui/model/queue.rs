@@ -86,7 +86,9 @@ impl Queue {
     pub fn hold(&mut self, branch: BranchId) -> bool {
         let list = self.0.get_mut(&branch);
         list.is_some_and(|list| {
-            list.iter_mut().for_each(|queued| queued.standing = Standing::Held);
+            for queued in list.iter_mut() {
+                queued.standing = Standing::Held;
+            }
             !list.is_empty()
         })
     }

@@ -116,7 +116,9 @@ impl<'a> Blocks<'a> {
         match event {
             Event::Start(tag) => self.start(tag, at),
             Event::End(end) => self.end(end),
-            Event::Text(text) => self.text(&text),
+            Event::Text(text) | Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.text(&text)
+            }
             Event::Code(text) => self.words.push(&text, Some(Ink::Code), self.link().as_ref()),
             Event::Html(html) => self.html(&html),
             Event::InlineHtml(html) if is_break(&html) => self.words.next_line(),
@@ -131,7 +133,6 @@ impl<'a> Blocks<'a> {
                 let (sign, ink) = if done { ("[x] ", Ink::Good) } else { ("[ ] ", Ink::Accent) };
                 self.words.push(sign, Some(ink), None);
             }
-            Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
         }
     }
 
@@ -201,12 +202,8 @@ impl<'a> Blocks<'a> {
                 self.flush();
                 self.leaf = self.ink;
             }
-            TagEnd::BlockQuote(_) => {
-                self.flush();
-                self.leave();
-            }
             TagEnd::List(_) => drop(self.lists.pop()),
-            TagEnd::Item => {
+            TagEnd::BlockQuote(_) | TagEnd::Item => {
                 self.flush();
                 self.leave();
             }

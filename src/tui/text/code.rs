@@ -144,10 +144,10 @@ impl Colours {
                 None => deepest.push((fence, line)),
             }
         }
-        deepest.into_iter().filter_map(|(fence, deep)| self.job(&fence, deep)).collect()
+        deepest.into_iter().map(|(fence, deep)| self.job(&fence, deep)).collect()
     }
 
-    fn job(&mut self, fence: &Fence, deepest: usize) -> Option<Job> {
+    fn job(&mut self, fence: &Fence, deepest: usize) -> Job {
         let lines = fence.lines.borrow();
         let upto = (deepest + AHEAD).min(lines.len());
         let fresh = |(key, _): &(u64, Arc<str>)| !self.known.contains_key(key) && !self.asked.contains_key(key);
@@ -156,7 +156,7 @@ impl Colours {
             self.asked.clear();
         }
         self.asked.extend(lines[from..upto].iter().map(|(key, _)| (*key, self.frame)));
-        Some(Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from })
+        Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
     /// Takes colours in. True when there are new ones.

@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn long_code_folds() {
-        let code: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let code = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let look = Look::default().folding(40, ", z");
         let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_large_list_is_cut_and_stays_whole() {
-        let text: String = (0..5_000).map(|n| format!("{n}. item {n}\n")).collect();
+        let text = (0..5_000).map(|n| format!("{n}. item {n}\n")).collect::<Vec<_>>().concat();
         let cuts: Vec<usize> = (0..text.len()).step_by(997).collect();
         let rows = grown(&text, &cuts, 30);
         assert_eq!(rows.len(), 5_000);
@@ -515,7 +515,7 @@ mod tests {
 
         #[test]
         fn words_stay(words in proptest::collection::vec("[a-z]{1,12}", 1..30), room in 12usize..60) {
-            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<String>();
+            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<Vec<_>>().concat();
             let shown: String = plain(&text, room).concat().replace(' ', "");
             for word in words {
                 prop_assert!(shown.contains(&word));

@@ -116,7 +116,7 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
             }
         }
         (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
-            out.push(Cmd::Copy(super::copying::joined(&order, &nodes)))
+            out.push(Cmd::Copy(super::copying::joined(&order, &nodes)));
         }
         (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
         (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),

@@ -205,7 +205,7 @@ impl Maker<'_> {
         let words = content.words();
         match head.role {
             Role::Assistant => {
-                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened))
+                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
             Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),

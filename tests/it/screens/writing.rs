@@ -44,7 +44,7 @@ fn an_answer_in_markdown() {
 
 #[test]
 fn long_code_is_folded_until_z() {
-    let code: String = (0..200).map(|n| format!("let line{n} = {n};\n")).collect();
+    let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
     let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
     let screen = stage.screen(160, 60);
     assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
