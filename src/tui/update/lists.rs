@@ -184,7 +184,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
-        Choice::Nothing => {}
+        Choice::Nothing | Choice::Rule(..) => {}
         Choice::Copy(text) => {
             model.layers.pop();
             out.push(Cmd::Copy(text.to_string()));
@@ -206,7 +206,6 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, Pending::Open, out);
         }
-        Choice::Rule(..) => {}
         Choice::Without(run, atom) => {
             model.layers.pop();
             super::trials::replay(model, run, None, Some(atom), out);
