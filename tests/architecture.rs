@@ -29,6 +29,9 @@ const ALL_ROOMS: &[&str] = &[
 /// Crates that may come only into one room.
 const GUESTS: &[(&str, &str)] = &[
     ("ratatui", "tui"),
+    ("pulldown_cmark", "tui"),
+    ("syntect", "tui"),
+    ("two_face", "tui"),
     ("crossterm", "tui"),
     ("tui_textarea", "tui"),
     ("ratatui_textarea", "tui"),

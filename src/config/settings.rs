@@ -211,6 +211,19 @@ pub enum Notify {
     Osc777,
 }
 
+/// Whether addresses are given to the terminal as such.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinksWish {
+    /// Where the terminal is known to handle them.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -232,6 +245,8 @@ pub struct Screen {
     pub notify_after: u32,
     /// Nothing moves by itself.
     pub reduced_motion: bool,
+    /// Addresses as links of the terminal.
+    pub links: LinksWish,
 }
 
 impl Default for Screen {
@@ -245,6 +260,7 @@ impl Default for Screen {
             notify: Notify::Bell,
             notify_after: 10,
             reduced_motion: false,
+            links: LinksWish::Auto,
         }
     }
 }

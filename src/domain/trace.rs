@@ -145,6 +145,16 @@ pub trait RunTools: Send + Sync {
     /// Runs one call that only looks. `cancelled` is asked now and then; when true the tool stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 
+    /// Paths of the workspace's files that no ignore rule leaves out, in order, at most so many; and whether there are more.
+    fn files(&self, _most: usize) -> (Vec<String>, bool) {
+        (Vec::new(), false)
+    }
+
+    /// The whole text of a file of the workspace, of at most so many bytes. An error is a sentence.
+    fn text(&self, path: &str, _most: u64) -> Result<String, String> {
+        Err(format!("{path} cannot be read here."))
+    }
+
     /// Gives a file the text that it had before or after a change (none: it goes), if it holds what is expected (none: it
     /// does not exist). For undo and redo.
     ///

@@ -83,6 +83,7 @@ pub(super) struct Core {
     pub(super) planner: Planner,
     pub(super) seeker: Seeker,
     pub(super) looker: Looker,
+    pub(super) files: super::files::Listed,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -117,6 +118,7 @@ impl Core {
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
+            files: super::files::Listed::default(),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Exact, Request, Ticket};
+use super::api::{Answer, Condense, Exact, FileAct, Request, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -47,6 +47,11 @@ impl Core {
             Request::DiffPlans { before, after } => self.look_at_diff(ticket, before, after),
             Request::Compare { a, b } => self.look_at_both(ticket, a, b),
             Request::Why { branch, item, most } => self.look_at_item(ticket, branch, &item, most),
+            Request::Files(FileAct::Find { query, limit }) => {
+                self.files(ticket, query, limit);
+                Ok(())
+            }
+            Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -78,6 +83,7 @@ impl Core {
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(reading),
+            Request::Markdown { branch } => self.markdown(branch),
             Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
             Request::Bodies { nodes } => queries::bodies(self, &nodes),
             Request::Memories { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),

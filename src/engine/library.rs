@@ -312,6 +312,17 @@ impl Core {
     }
 }
 
+impl Core {
+    /// A branch's path as Markdown, secrets masked.
+    pub(super) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let id = self.session_of(branch)?.card.id.to_string();
+        match self.transcript(Some(&id), Some(branch))? {
+            Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true).text)),
+            other => Ok(other),
+        }
+    }
+}
+
 /// All nodes, parents before children and siblings in their order.
 fn whole_tree(session: &Session) -> Vec<Slot> {
     let mut slots = Vec::with_capacity(session.tree.len());

@@ -24,6 +24,7 @@ mod edited;
 mod embedder;
 mod episode;
 mod facts;
+mod files;
 mod finder;
 mod flow;
 mod foresee;

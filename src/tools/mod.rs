@@ -5,6 +5,7 @@
 //! keeps from leading out, so that a link swapped at the worst moment leads nowhere either.
 
 mod args;
+mod attach;
 mod list;
 mod read;
 mod rules;
@@ -152,6 +153,17 @@ impl RunTools for Workspace {
         };
         let full_bytes = full.unwrap_or(0).max(body.len() as u64);
         ToolOutput { status, body, full_bytes }
+    }
+
+    fn files(&self, most: usize) -> (Vec<String>, bool) {
+        attach::files(self, most)
+    }
+
+    fn text(&self, path: &str, most: u64) -> Result<String, String> {
+        attach::text(self, path, most).map_err(|stop| match stop {
+            Stop::Refused(why) | Stop::Failed(why) => why,
+            Stop::Cancelled => "It was stopped.".to_owned(),
+        })
     }
 }
 

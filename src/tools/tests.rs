@@ -325,6 +325,31 @@ fn ten_thousand_races_lead_nowhere() {
     assert!(statuses[0] > 0, "some reads met the real file: {statuses:?}");
 }
 
+#[test]
+fn files_are_named_and_read_for_a_person_by_the_same_rules() {
+    let place = Place::new(500);
+    place.write("src/a.rs", "fn a() {}\n");
+    place.write("target/b.o", "x");
+    place.write(".gitignore", "target\n*.log\n");
+    place.write("c.log", "x");
+    place.write("bin", [1, 0, 2]);
+    place.write("latin", [0xe4, b'\n']);
+    symlink(place.outer.path().join("out"), place.path("link")).unwrap();
+    let names = |most| place.space.files(most);
+    let want = [".gitignore", "bin", "latin", "src/a.rs"].map(str::to_owned).to_vec();
+    assert_eq!(names(100), (want.clone(), false));
+    assert_eq!(names(2), (want[..2].to_vec(), true));
+    let read = |path: &str, most| place.space.text(path, most);
+    assert_eq!(read("src/a.rs", 100).as_deref(), Ok("fn a() {}\n"));
+    assert_eq!(read("src/a.rs", 9), Err("src/a.rs has 10 bytes, more than 9.".to_owned()));
+    for (path, why) in [("bin", "no text"), ("latin", "no text"), ("none", "does not exist"), ("src", "is a folder")] {
+        assert!(read(path, 100).unwrap_err().contains(why), "{path}: {:?}", read(path, 100));
+    }
+    for path in ["../out/secret.txt", "link/secret.txt", "/etc/passwd"] {
+        assert!(read(path, 100).unwrap_err().contains("leads out"), "{path}: {:?}", read(path, 100));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

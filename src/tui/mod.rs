@@ -1,9 +1,12 @@
 //! The workbench: a pure model, its update, its views, and the terminal beneath.
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
+mod clipboard;
 mod editor;
 mod ground;
+pub mod highlight;
 mod input;
+mod linking;
 pub mod model;
 pub mod msg;
 mod reading;
@@ -31,6 +34,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use terminal::Screen;
+use text::code::Job;
+use text::links::Links;
 use theme::{Theme, Themes};
 use view::cache::Cache;
 
@@ -65,6 +70,8 @@ pub struct Setup {
     pub demo: bool,
     /// The policies there are, by name.
     pub policies: Vec<String>,
+    /// Give addresses to the terminal (OSC 8).
+    pub links: bool,
     /// Sentences to say at the start (a setting that could not be used, …).
     pub notices: Vec<String>,
     /// The configuration, to be read again when it changes.
@@ -111,9 +118,12 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     let _back = GiveBack;
     let (to, from) = channel();
     system::watch(to.clone())?;
-    let screen = Screen::enter()?;
+    let links = setup.links.then(Links::default);
+    let screen = Screen::enter(links.clone())?;
     input::read(to.clone())?;
-    let mut bench = Bench::new(door, screen, &setup);
+    let back = to.clone();
+    let mut bench = Bench::new(door, screen, &setup, (highlight::begin(back.clone())?, back));
+    bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         watch::watch(reading.folders(), to.clone());
     }
@@ -149,6 +159,10 @@ fn forward(events: Events, to: Sender<Msg>) -> io::Result<()> {
 struct Bench {
     door: Box<dyn Door>,
     screen: Screen,
+    /// Code to be coloured.
+    colours: Sender<Job>,
+    /// What threads have to tell.
+    back: Sender<Msg>,
     model: Model,
     cache: Cache,
     theme: Theme,
@@ -167,7 +181,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup) -> Self {
+    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup, (colours, back): (Sender<Job>, Sender<Msg>)) -> Self {
         let facts = Facts {
             offset: jiff::Zoned::now().offset().seconds(),
             first_start: setup.first_start,
@@ -188,6 +202,8 @@ impl Bench {
         Self {
             door,
             screen,
+            colours,
+            back,
             theme: setup.themes.get(&model.theme).0,
             model,
             cache: Cache::default(),
@@ -307,6 +323,10 @@ impl Bench {
     }
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
+        if let Msg::Coloured(lines) = msg {
+            self.cache.colours.put(lines);
+            return Ok(());
+        }
         self.model.now = self.now();
         #[cfg(debug_assertions)]
         rehearse(&msg);
@@ -345,11 +365,7 @@ impl Bench {
         for cmd in cmds {
             match cmd {
                 Cmd::Send(ticket, request) => self.door.send(ticket, request),
-                Cmd::Copy(text) => {
-                    let how = terminal::copy(&text);
-                    let more = update::update(&mut self.model, Msg::Copied(how));
-                    self.perform(more)?;
-                }
+                Cmd::Copy(text) => self.copy(text)?,
                 Cmd::Redraw => {
                     self.model.bodies.retry();
                     self.screen.clear()?;
@@ -370,6 +386,18 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// Copies beside the screen where a program does it, which may take its time; else at once.
+    fn copy(&mut self, text: String) -> io::Result<()> {
+        if let Some(native) = clipboard::native() {
+            let to = self.back.clone();
+            let work = move || drop(to.send(Msg::Copied(clipboard::copy(&text, Some(native)))));
+            thread::Builder::new().name("clipboard".to_owned()).spawn(work)?;
+            return Ok(());
+        }
+        let more = update::update(&mut self.model, Msg::Copied(clipboard::copy(&text, None)));
+        self.perform(more)
     }
 
     /// What touches the person's files. The demo leaves none behind.
@@ -436,6 +464,10 @@ impl Bench {
             #[cfg(debug_assertions)]
             rehearse_in_view(buf);
         })?;
+        for job in self.cache.colours.jobs() {
+            // Without its thread, code stays without colours.
+            let _ = self.colours.send(job);
+        }
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
     }

@@ -6,6 +6,7 @@ use crate::domain::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
 use crate::tui::model::pointer::Mouse;
 use crate::tui::model::{Keymap, Screen};
+use crate::tui::text::code::Tints;
 use std::sync::Arc;
 
 /// Something that happened.
@@ -37,6 +38,8 @@ pub enum Msg {
     EngineGone,
     /// The frame that was drawn lacks these contents.
     Wanted(Vec<NodeId>),
+    /// Colours of lines of code, by the lines' keys.
+    Coloured(Vec<(u64, Tints)>),
     /// A text was copied, and how.
     Copied(String),
     /// The program was asked from outside to end, by this signal.

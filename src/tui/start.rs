@@ -3,9 +3,10 @@
 //! Not for: anything that changes while it runs.
 
 use super::Setup;
-use super::reading;
+use super::{linking, reading};
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
+use crate::config::settings::LinksWish;
 use crate::domain::damage::{Damage, StartWith};
 use crate::domain::safe::Safe;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -27,6 +28,11 @@ impl Setup {
             first_start: config.start_profile().is_none() && !demo,
             demo,
             policies: config.policies.keys().cloned().collect(),
+            links: match config.settings.screen.links {
+                LinksWish::Auto => linking::known(&|name| config.env.get(name)),
+                LinksWish::On => true,
+                LinksWish::Off => false,
+            },
             notices: config.notes.iter().cloned().chain(problems).collect(),
             config: Some(config.clone()),
         }

@@ -1,6 +1,8 @@
 //! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
 //! Not for: signals and job control (`system`) or what is drawn (`view`).
 
+use super::linking::Linking;
+use super::text::links::Links;
 use crate::config::settings::Notify;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{Hide, Show};
@@ -13,7 +15,6 @@ use crossterm::terminal::{
     enable_raw_mode,
 };
 use crossterm::{Command, QueueableCommand};
-use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -36,7 +37,7 @@ static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 
 /// The screen that frames are drawn to.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<Pen>>,
+    terminal: Terminal<Linking<Pen>>,
     area: Rect,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
@@ -72,13 +73,13 @@ impl Write for Pen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(super) fn enter(links: Option<Links>) -> io::Result<Self> {
         switch_on()?;
         let (width, height) = crossterm::terminal::size()?;
         let area = Rect { x: 0, y: 0, width, height };
         let failed = Arc::default();
         let pen = Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
-        let backend = CrosstermBackend::new(pen);
+        let backend = Linking::new(pen, links);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
         Ok(Self { terminal, area, failed })
     }
@@ -232,7 +233,7 @@ pub(super) fn last_panic() -> String {
 
 /// Copies a text: by the terminal where it is short enough, else into a file. Says which.
 pub(super) fn copy(text: &str) -> String {
-    if text.len() <= CLIPBOARD {
+    if text.len() <= CLIPBOARD && INSIDE.load(Ordering::SeqCst) {
         let mut out = String::new();
         ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
         if write(&out).is_ok() {

@@ -13,7 +13,7 @@ use pleach::domain::plan::{Choice, Reason, RowKind};
 use pleach::domain::policy::Section;
 use pleach::domain::provider::ProviderErrorKind;
 use pleach::domain::run::{RunCard, RunStatus};
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, Request};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -743,4 +743,26 @@ fn a_call_waits_for_older_messages_or_goes_without() {
     assert!(body(1).contains("48213"), "a patient one finds it");
     assert_eq!(model.bodies().len(), 2);
     client.stop();
+}
+
+#[test]
+fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
+    let model = Model::new([]);
+    let mut bench = Bench::new(&model);
+    std::fs::write(bench.workspace.join("notes.md"), "key = ghp_abcdefghijklmnopqrstuvwxyz0123456789\n").unwrap();
+    std::fs::write(bench.workspace.join("big.txt"), "x".repeat(300_000)).unwrap();
+    bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 4_000).unwrap()));
+    let mut client = bench.start();
+    client.session();
+    let find = |query: &str| Request::Files(FileAct::Find { query: query.into(), limit: 10 });
+    let read = |path: &str| Request::Files(FileAct::Read { path: path.into() });
+    let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
+    assert_eq!((list.paths, list.note), (vec!["notes.md".to_owned()], String::new()));
+    let Answer::Attached { text, masked } = client.must(read("notes.md")) else { panic!("no text") };
+    assert!(masked == 1 && text.contains("[masked:") && !text.contains("abcdefghij"), "{text}");
+    assert!(client.ask(read("big.txt")).unwrap_err().what.contains("300,000 bytes, more than 200,000"));
+    client.must(Request::Trust { trusted: false });
+    let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
+    assert!(list.paths.is_empty() && list.note.contains("not trusted"), "{}", list.note);
+    assert!(client.ask(read("notes.md")).unwrap_err().what.contains("not trusted"));
 }

@@ -16,11 +16,13 @@ mod pictures;
 mod props;
 mod whatif;
 mod workshop;
+mod writing;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;
 use pleach::domain::message::Node;
 use pleach::engine::api::{Answer, Event, Request, Ticket};
+use pleach::tui::highlight::Painter;
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
 use pleach::tui::theme::Theme;
@@ -42,6 +44,7 @@ pub(crate) struct Stage {
     /// What was to be written, read or told outside.
     pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
+    painter: std::cell::LazyCell<Painter>,
 }
 
 impl Stage {
@@ -56,6 +59,7 @@ impl Stage {
             composed: Vec::new(),
             kept: Vec::new(),
             bodies: HashMap::new(),
+            painter: std::cell::LazyCell::new(Painter::default),
         };
         let cmds = update::start(&mut stage.model, None, None);
         stage.take(cmds);
@@ -135,6 +139,12 @@ impl Stage {
             buf = Buffer::empty(Rect::new(0, 0, width, height));
             let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut buf);
             self.msg(Msg::Wanted(wanted));
+            for job in self.cache.colours.jobs() {
+                let colours = &mut self.cache.colours;
+                self.painter.paint(&job, &mut |part| {
+                    colours.put(part);
+                });
+            }
         }
         buf
     }

@@ -170,3 +170,21 @@ pub enum Condense {
     /// Figures about the session's memory, with the next call's context.
     Stats,
 }
+
+/// What is asked about files of the workspace. Both want the folder's trust.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileAct {
+    /// Names that fit what was typed, best first; answered by [`Answer::Files`](super::Answer::Files), with the reason where
+    /// there are none.
+    Find {
+        /// What was typed.
+        query: String,
+        /// At most so many.
+        limit: usize,
+    },
+    /// The text of one, to go with a message, secrets masked; answered by [`Answer::Attached`](super::Answer::Attached).
+    Read {
+        /// Its path beneath the workspace.
+        path: String,
+    },
+}

@@ -10,11 +10,11 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+pub use acts::{Act, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
 pub use request::Request;
 pub use view::{
-    Answer, AsideView, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told,
-    Weighed,
+    Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,
+    Told, Weighed,
 };

@@ -1,7 +1,7 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
 use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
@@ -77,6 +77,8 @@ pub enum Request {
         /// The words.
         text: Arc<str>,
     },
+    /// Files of the workspace for a message that is being written. Done beside everything else.
+    Files(FileAct),
     /// Contents of nodes of an open session.
     Bodies {
         /// Which.
@@ -504,6 +506,11 @@ pub enum Request {
     Import {
         /// What was read.
         reading: Reading,
+    },
+    /// A branch's path as Markdown for reading, with what looks like a secret masked.
+    Markdown {
+        /// Which.
+        branch: BranchId,
     },
     /// A session as neutral records: the whole tree, or one branch's path.
     Transcript {

@@ -29,6 +29,15 @@ use crate::domain::versions::{Fault, Thing, ThingKind};
 use crate::domain::whatif::{Foreseen, WhatIf};
 use std::sync::Arc;
 
+/// Names of files of the workspace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileList {
+    /// Their paths beneath the workspace, best first.
+    pub paths: Vec<String>,
+    /// Why there are none, or not all; empty for nothing to say.
+    pub note: String,
+}
+
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
@@ -63,6 +72,15 @@ pub enum Answer {
     },
     /// A text.
     Text(String),
+    /// Files by what was typed.
+    Files(FileList),
+    /// The text of a file that goes with a message.
+    Attached {
+        /// The text.
+        text: Arc<str>,
+        /// How many things in it looked like secrets and are masked.
+        masked: usize,
+    },
     /// Calls.
     Runs(Vec<RunCard>),
     /// What calls came to.

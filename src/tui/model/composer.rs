@@ -5,7 +5,7 @@ use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mode::SearchWish;
 use crate::domain::safe::Safe;
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
@@ -48,10 +48,19 @@ struct Paste {
     text: Arc<str>,
 }
 
+/// A file that goes with the message as long as its name stands in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Attached {
+    token: String,
+    path: String,
+    text: Arc<str>,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Saved {
     lines: Vec<String>,
     pastes: Vec<Paste>,
+    files: Vec<Attached>,
     kind: DraftKind,
 }
 
@@ -59,6 +68,7 @@ struct Saved {
 pub struct Composer {
     area: TextArea<'static>,
     pastes: Vec<Paste>,
+    files: Vec<Attached>,
     kind: DraftKind,
     /// Whether older messages are looked through for the next call.
     pub search: SearchWish,
@@ -88,6 +98,7 @@ impl Default for Composer {
         Self {
             area: area(Vec::new()),
             pastes: Vec::new(),
+            files: Vec::new(),
             kind: DraftKind::Message,
             search: SearchWish::Auto,
             drafts: HashMap::new(),
@@ -177,7 +188,7 @@ impl Composer {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let mut text = opened(self.area.lines(), &self.pastes);
+        let mut text = opened(self.area.lines(), &self.pastes, &self.files);
         if text.starts_with("//") {
             text.remove(0);
         }
@@ -221,6 +232,40 @@ impl Composer {
         self.pastes.iter().filter(there).map(|paste| (paste.chip.as_str(), &paste.text))
     }
 
+    /// The files that go with the message: path and text.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
+        let lines = self.area.lines();
+        self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.path.as_str(), &file.text))
+    }
+
+    /// Line and column of the cursor, in characters.
+    #[must_use]
+    pub fn cursor(&self) -> (usize, usize) {
+        let at = self.area.cursor();
+        (at.0, at.1)
+    }
+
+    /// Puts a name in place of what was typed behind the `@` before the cursor, so many characters, and a space.
+    pub fn put_name(&mut self, typed: usize, name: &str) {
+        let area = self.edit();
+        for _ in 0..typed {
+            area.delete_char();
+        }
+        area.insert_str(format!("{name} "));
+    }
+
+    /// Lets a file go with the message whose name stands in it. False when it does not, or no longer.
+    pub fn attach(&mut self, path: &str, text: Arc<str>) -> bool {
+        let token = format!("@{path}");
+        if !named(self.area.lines(), &token) {
+            return false;
+        }
+        self.files.retain(|file| file.path != path);
+        self.files.push(Attached { token, path: path.to_owned(), text });
+        self.whole = None;
+        true
+    }
+
     /// Replaces the text.
     pub fn set(&mut self, text: &str, kind: DraftKind) {
         self.clear();
@@ -256,6 +301,7 @@ impl Composer {
     pub fn clear(&mut self) {
         self.area = area(Vec::new());
         self.pastes.clear();
+        self.files.clear();
         self.kind = DraftKind::Message;
         self.search = SearchWish::Auto;
         self.whole = None;
@@ -296,8 +342,8 @@ impl Composer {
             return;
         }
         if let Some(from) = from {
-            let saved =
-                Saved { lines: self.area.lines().to_vec(), pastes: std::mem::take(&mut self.pastes), kind: self.kind };
+            let (pastes, files) = (std::mem::take(&mut self.pastes), std::mem::take(&mut self.files));
+            let saved = Saved { lines: self.area.lines().to_vec(), pastes, files, kind: self.kind };
             self.drafts.insert(from, saved);
         }
         let saved = self.drafts.remove(&to).unwrap_or_default();
@@ -305,7 +351,7 @@ impl Composer {
         self.area = area(saved.lines);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
-        self.pastes = saved.pastes;
+        (self.pastes, self.files) = (saved.pastes, saved.files);
         self.kind = saved.kind;
         self.before_edit = None;
     }
@@ -324,7 +370,7 @@ impl Composer {
         let Some(saved) = self.drafts.get(&branch).filter(|saved| saved.kind == DraftKind::Message) else {
             return Arc::from("");
         };
-        Arc::from(opened(&saved.lines, &saved.pastes))
+        Arc::from(opened(&saved.lines, &saved.pastes, &saved.files))
     }
 
     /// Whether this is what the store has of a branch's draft.
@@ -343,7 +389,8 @@ impl Composer {
         if self.kept.insert(branch, text.clone()).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
             other.paste(text);
-            let saved = Saved { lines: other.area.lines().to_vec(), pastes: other.pastes, kind: DraftKind::Message };
+            let lines = other.area.lines().to_vec();
+            let saved = Saved { lines, pastes: other.pastes, files: Vec::new(), kind: DraftKind::Message };
             self.drafts.insert(branch, saved);
         }
     }
@@ -391,14 +438,31 @@ impl Composer {
     }
 }
 
-/// Lines with their folded pastes opened.
-fn opened(lines: &[String], pastes: &[Paste]) -> String {
+/// Whether a name stands in the text as one word.
+fn named(lines: &[String], token: &str) -> bool {
+    let ends = |rest: &str| rest.chars().next().is_none_or(|c| !(c.is_alphanumeric() || "/_-".contains(c)));
+    lines.iter().any(|line| line.match_indices(token).any(|(at, _)| ends(&line[at + token.len()..])))
+}
+
+/// A file behind a message, in a fence that nothing in it closes.
+fn behind(text: &mut String, file: &Attached) {
+    let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    let kind = file.path.rsplit_once('.').map_or("", |(_, kind)| kind);
+    let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
+    let end = if file.text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(text, "\n\nFile {}:\n{fence}{kind}\n{}{end}{fence}", file.path, file.text);
+}
+
+/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
+fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
     let mut text = lines.join("\n");
     for paste in pastes {
         if let Some(at) = text.find(&paste.chip) {
             text.replace_range(at..at + paste.chip.len(), &paste.text);
         }
     }
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
     text
 }
 
@@ -424,6 +488,22 @@ mod tests {
         composer.paste("\x1b[31mred");
         assert!(!composer.first_line().contains('\x1b'));
         assert!(composer.text().contains("\x1b[31mred"));
+    }
+
+    #[test]
+    fn a_file_goes_with_the_message_while_its_name_stands_there() {
+        let mut composer = Composer::default();
+        composer.paste("why does @au");
+        composer.put_name(2, "src/auth.rs");
+        assert_eq!(composer.first_line(), "why does @src/auth.rs ");
+        assert!(composer.attach("src/auth.rs", "fn x() {} // ```\n".into()));
+        composer.paste("fail?");
+        let want = "why does @src/auth.rs fail?\n\nFile src/auth.rs:\n````rs\nfn x() {} // ```\n````";
+        assert_eq!(&*composer.text(), want);
+        assert_eq!(composer.files().count(), 1);
+        composer.replace("why does @src/auth.rsx fail?", DraftKind::Message);
+        assert_eq!((&*composer.text(), composer.files().count()), ("why does @src/auth.rsx fail?", 0));
+        assert!(!composer.attach("src/auth.rs", "".into()), "its name is gone");
     }
 
     #[test]

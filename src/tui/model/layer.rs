@@ -84,6 +84,8 @@ pub enum Act {
     ForkAndSend(BranchId, Draft),
     /// Sends the draft when the open turn has ended.
     Wait(BranchId, Draft),
+    /// Sends what waits in line.
+    SendQueued(BranchId),
     /// Sets the prompt budget.
     Budget(u32),
     /// Takes another policy.

@@ -7,10 +7,12 @@ pub mod aside;
 pub mod bodies;
 pub mod calls;
 pub mod compare;
+pub mod complete;
 pub mod composer;
 pub mod consent;
 pub mod conversation;
 pub mod drafts;
+pub mod excerpts;
 pub mod find;
 pub mod forest;
 pub mod fuzzy;
@@ -23,6 +25,7 @@ pub mod panes;
 pub mod picker;
 pub mod plan;
 pub mod pointer;
+pub mod queue;
 pub mod raw;
 pub mod session;
 pub mod sift;
@@ -156,6 +159,12 @@ pub enum Pending {
     EditText(NodeId),
     /// Copies the text of a message.
     CopyText(NodeId),
+    /// The text of a message, to choose what of it to copy.
+    CopyMenu(NodeId),
+    /// The messages of a turn, to be copied in this order.
+    CopyTurn(Vec<NodeId>),
+    /// A text that is copied as it is.
+    CopyAll,
     /// The draft of a summary.
     Draft(BranchId),
     /// A draft's edited text.
@@ -191,6 +200,10 @@ pub enum Pending {
     CapsuleAct,
     /// Reading the configuration again; whether a person asked for it.
     Reload(bool),
+    /// Names for the one that is being typed.
+    Complete(complete::Source),
+    /// The text of a file that goes with the message.
+    Attach(String),
     /// Keeping a draft.
     Kept,
     /// Earlier messages of a session, for the composer.
@@ -294,8 +307,10 @@ pub struct Model {
     pub esc_at: Option<u64>,
     /// When Ctrl+C was last pressed with nothing to clear.
     pub clear_at: Option<u64>,
-    /// Messages to send when the open turn of a branch has ended.
-    pub waiting: HashMap<BranchId, composer::Draft>,
+    /// Messages to send when the open turn of their branch has ended.
+    pub queue: queue::Queue,
+    /// Names that may be put in while one is typed.
+    pub popup: Option<complete::Popup>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
     /// The message to go to once a branch was made for it.

@@ -6,6 +6,7 @@ use super::fuzzy::{Fuzzy, Score};
 use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
+use std::sync::Arc;
 
 /// What the list is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,8 @@ pub enum Kind {
     Rules,
     /// Actions.
     Palette,
+    /// What can be copied of a message.
+    Copies,
 }
 
 /// What choosing an entry means.
@@ -50,6 +53,12 @@ pub enum Choice {
     Message(NodeId),
     /// Take a theme.
     Theme(String),
+    /// Copy this text.
+    Copy(Arc<str>),
+    /// Copy the turn of this message.
+    CopyTurn(NodeId),
+    /// Copy the branch as Markdown.
+    CopyBranch,
     /// A rule about calls to tools.
     Rule(RuleScope, Rule),
     /// Do it.

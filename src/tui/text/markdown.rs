@@ -1,189 +1,313 @@
-//! Light Markdown: fenced code stays as it is, headings, `code` and **strong** words stand out, lists hang, everything
-//! else is wrapped words. Not for: tables and links; those are shown as they were written.
+//! Markdown of a whole text, or of one that grows: what is closed is drawn once, only the last block is drawn again.
+//! Not for: the rows of one block (`blocks`), or colours of code (`code`).
 
+pub use super::blocks::Look;
+use super::blocks::{Blocks, blank_before, code_rows, options};
+use super::code::Fence;
 use super::{Line, wrap};
 use crate::domain::safe::Safe;
 use crate::tui::theme::Ink;
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use std::ops::Range;
+use std::rc::Rc;
 
-/// Turns text into rows, logical line by logical line, so that a growing answer never needs its beginning again.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    room: usize,
-    ink: Ink,
-    fence: Option<(char, usize)>,
-    /// The rows so far.
-    pub rows: Vec<Line>,
-}
+/// A last block with more bytes is closed before its end, so that what grows stays small.
+const LARGE: usize = 16 << 10;
+
+/// Rows of texts.
+#[derive(Debug)]
+pub struct Flow;
 
 impl Flow {
-    /// Rows of at most `room` columns.
-    #[must_use]
-    pub fn new(room: usize, ink: Ink) -> Self {
-        Self { room: room.max(1), ink, fence: None, rows: Vec::new() }
-    }
-
     /// The rows of a whole text.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
-        let mut flow = Self::new(room, ink);
-        flow.text(raw);
-        flow.rows
+        Self::drawn(raw, room, ink, Look::default())
+    }
+
+    /// The rows of a whole text, drawn in a certain way.
+    #[must_use]
+    pub fn drawn(raw: &str, room: usize, ink: Ink, look: Look) -> Vec<Line> {
+        let mut grown = Grown::new(room, ink, look);
+        grown.feed(raw);
+        let mut rows = Rc::unwrap_or_clone(grown.done);
+        rows.append(&mut grown.open);
+        rows
     }
 
     /// The rows of a text that is no Markdown: wrapped, nothing else.
     #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
-        let safe = Safe::text(raw);
-        let mut flow = Self::new(room, ink);
-        safe.as_str().split('\n').for_each(|line| flow.put(line, 0, ink));
-        flow.rows
+        wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
     /// The rows of a text shown so exactly that nothing is hidden.
     #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
-        let safe = Safe::exact(raw);
-        let mut flow = Self::new(room, ink);
-        safe.as_str().split('\n').for_each(|line| flow.put(line, 0, ink));
-        flow.rows
+        wrapped(Safe::exact(raw).as_str(), room, ink)
+    }
+}
+
+fn wrapped(safe: &str, room: usize, ink: Ink) -> Vec<Line> {
+    let mut out = Vec::new();
+    for row in safe.split('\n').flat_map(|line| wrap::rows(line, room, 0)) {
+        let mut line = Line::new();
+        line.push_safe(ink, &row);
+        out.push(line);
+    }
+    out
+}
+
+/// A block of code whose end has not come.
+#[derive(Clone, Debug)]
+struct OpenFence {
+    mark: char,
+    count: usize,
+    indent: usize,
+    code: Rc<Fence>,
+}
+
+impl OpenFence {
+    /// The fence that a line opens.
+    fn read(line: &str, info: &str) -> Option<Self> {
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let count = text.chars().take_while(|c| *c == mark).count();
+        (count >= 3).then(|| Self { mark, count, indent, code: Rc::new(Fence::new(info)) })
     }
 
-    /// Adds whole lines.
-    pub fn text(&mut self, raw: &str) {
-        let safe = Safe::text(raw);
-        for line in safe.as_str().split('\n') {
-            self.line(line);
+    fn closes(&self, line: &str) -> bool {
+        let text = line.trim_end().trim_start_matches(' ');
+        let marks = text.chars().take_while(|c| *c == self.mark).count();
+        line.len() - line.trim_start_matches(' ').len() < 4 && marks >= self.count && text.len() == marks
+    }
+
+    fn inner<'a>(&self, line: &'a str) -> &'a str {
+        let blank = line.len() - line.trim_start_matches(' ').len();
+        &line[blank.min(self.indent)..]
+    }
+}
+
+/// The rows of a text that grows at its end.
+#[derive(Clone, Debug)]
+pub struct Grown {
+    room: usize,
+    ink: Ink,
+    look: Look,
+    /// Everything before this byte is closed; here a line begins, unless it is the end.
+    upto: usize,
+    seen: usize,
+    fence: Option<OpenFence>,
+    /// Rows of what is closed.
+    pub done: Rc<Vec<Line>>,
+    /// Rows of what may still change.
+    pub open: Vec<Line>,
+}
+
+impl Grown {
+    /// Nothing yet, in so many columns.
+    #[must_use]
+    pub fn new(room: usize, ink: Ink, look: Look) -> Self {
+        let (done, open) = (Rc::default(), Vec::new());
+        Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
+    }
+
+    /// Takes in the text so far; what was there before is still its beginning.
+    pub fn feed(&mut self, text: &str) {
+        if text.len() == self.seen {
+            return;
+        }
+        self.seen = text.len();
+        self.open.clear();
+        loop {
+            let before = (self.upto, self.fence.is_some());
+            if self.fence.is_some() {
+                self.code(text);
+            } else {
+                self.blocks(text);
+            }
+            if before == (self.upto, self.fence.is_some()) || self.upto >= text.len() {
+                return;
+            }
         }
     }
 
-    fn line(&mut self, line: &str) {
-        if let Some((mark, count)) = fence(line) {
-            match self.fence {
-                None => self.fence = Some((mark, count)),
-                Some((open, least)) if open == mark && count >= least && line.trim_end().ends_with(mark) => {
-                    self.fence = None;
+    /// Whether the text ends before the place up to which rows are closed.
+    #[must_use]
+    pub fn is_ahead_of(&self, text: &str) -> bool {
+        !text.is_char_boundary(self.upto)
+    }
+
+    fn close(&mut self, mut rows: Vec<Line>, text: &str, at: usize) {
+        let done = Rc::make_mut(&mut self.done);
+        if blank_before(text, at) && done.last().is_some_and(|row| !row.pieces.is_empty()) {
+            done.push(Line::new());
+        }
+        done.append(&mut rows);
+    }
+
+    /// Whole lines of an open block of code; the last line is drawn again until it is whole.
+    fn code(&mut self, text: &str) {
+        let Some(fence) = self.fence.clone() else { return };
+        let mut rows = Vec::new();
+        while let Some(end) = text[self.upto..].find('\n') {
+            let line = &text[self.upto..self.upto + end];
+            self.upto += end + 1;
+            if fence.closes(line) {
+                self.fence = None;
+                rows.push(Line::of(Ink::Dim, &"`".repeat(3.min(self.room))));
+                break;
+            }
+            rows.extend(code_rows(&fence.code, Safe::text(fence.inner(line)).as_str(), self.room));
+        }
+        Rc::make_mut(&mut self.done).append(&mut rows);
+        let rest = &text[self.upto..];
+        if self.fence.is_some() && !rest.is_empty() {
+            let closing = fence.closes(rest);
+            let ink = if closing { Ink::Dim } else { Ink::Code };
+            self.open = wrapped(Safe::text(fence.inner(rest)).as_str(), self.room, ink);
+        }
+    }
+
+    /// Blocks up to the last one, which stays open.
+    fn blocks(&mut self, text: &str) {
+        // A line that is not whole may still become a part of the block before it.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.upto);
+        let parts = Parts::read(&text[self.upto..whole]);
+        let from = self.upto;
+        let Some(last) = parts.tops.last().cloned() else {
+            self.open = self.draw(text, from..text.len());
+            self.part(text, from);
+            return;
+        };
+        let begins = text[from..from + last.start].rfind('\n').map_or(0, |at| at + 1);
+        let split = parts.split(&last, text.len() - from - last.start);
+        let closed = split.unwrap_or(begins);
+        if closed > 0 {
+            let rows = self.draw(text, from..from + closed);
+            let first = parts.tops.first().map_or(0, |top| top.start);
+            self.close(rows, text, from + first.min(closed));
+            self.upto = from + closed;
+            return;
+        }
+        if let Some(info) = parts.open_code
+            && let Some((first, rest)) = text[from..].split_once('\n')
+            && let Some(fence) = OpenFence::read(first, &info)
+            && !rest.split('\n').any(|line| fence.closes(line))
+        {
+            let head = super::fit(&format!("```{info}"), self.room, self.look.ellipsis());
+            self.close(vec![Line::of(Ink::Dim, &head)], text, from);
+            self.fence = Some(fence);
+            self.upto = from + first.len() + 1;
+            return;
+        }
+        self.open = self.draw(text, from..text.len());
+        self.part(text, from);
+    }
+
+    /// A blank row between what is closed and what is open, where the source has one.
+    fn part(&mut self, text: &str, at: usize) {
+        if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
+            self.open.insert(0, Line::new());
+        }
+    }
+
+    fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
+        let from = part.start;
+        let mut blocks = Blocks::new(text, self.room, self.ink, self.look.clone());
+        let mut shown = from;
+        let mut depth = 0_usize;
+        for (event, at) in Parser::new_ext(&text[part.clone()], options()).into_offset_iter() {
+            let at = at.start + from..at.end + from;
+            let (starts, ends) = (matches!(event, Event::Start(_)), matches!(event, Event::End(_)));
+            if depth == 0 && at.start > shown && !ends {
+                self.hidden(text.get(shown..at.start).unwrap_or_default(), &mut blocks.rows);
+            }
+            if ends {
+                depth = depth.saturating_sub(1);
+            }
+            blocks.event(event, &at);
+            depth += usize::from(starts);
+            if depth == 0 {
+                shown = shown.max(at.end);
+            }
+        }
+        self.hidden(text.get(shown..part.end).unwrap_or_default(), &mut blocks.rows);
+        blocks.rows
+    }
+
+    fn hidden(&self, words: &str, rows: &mut Vec<Line>) {
+        let words = words.trim_matches(['\n', '\r']);
+        if !words.trim_matches([' ', '\t', '\n', '\r']).is_empty() {
+            rows.extend(wrapped(Safe::text(words).as_str(), self.room, Ink::Dim));
+        }
+    }
+}
+
+/// Where the outermost blocks of a stretch stand.
+#[derive(Default)]
+struct Parts {
+    tops: Vec<Range<usize>>,
+    /// Where the items of the last list begin, if the last block is one.
+    items: Vec<usize>,
+    /// The last block is words, in which a line end may be a cut.
+    words: Option<usize>,
+    /// The last block is fenced code, with these words behind its fence.
+    open_code: Option<String>,
+}
+
+impl Parts {
+    fn read(text: &str) -> Self {
+        let mut parts = Self::default();
+        let mut depth = 0_usize;
+        for (event, at) in Parser::new_ext(text, options()).into_offset_iter() {
+            match event {
+                Event::Start(tag) => {
+                    if depth == 0 {
+                        parts.items.clear();
+                        parts.open_code = match &tag {
+                            Tag::CodeBlock(CodeBlockKind::Fenced(info)) => Some(info.to_string()),
+                            _ => None,
+                        };
+                        parts.words = matches!(tag, Tag::Paragraph | Tag::HtmlBlock)
+                            .then(|| text[at.clone()].trim_end().rfind('\n').map(|end| at.start + end + 1))
+                            .flatten();
+                        parts.tops.push(at);
+                    } else if depth == 1 && tag == Tag::Item {
+                        parts.items.push(at.start);
+                    }
+                    depth += 1;
                 }
-                Some(_) => {}
-            }
-            self.put(line, 0, Ink::Dim);
-            return;
-        }
-        if self.fence.is_some() {
-            self.put(line, 0, Ink::Code);
-            return;
-        }
-        let hashes = line.bytes().take_while(|b| *b == b'#').count();
-        if (1..=6).contains(&hashes) && line[hashes..].starts_with(' ') {
-            self.put(line, 0, Ink::Heading);
-            return;
-        }
-        let (text, spans) = inline(line);
-        self.put_spans(&text, hang(&text), &spans);
-    }
-
-    /// Wrapped words with some of them in inks of their own.
-    fn put_spans(&mut self, line: &str, indent: usize, spans: &[Span]) {
-        if spans.is_empty() {
-            return self.put(line, indent, self.ink);
-        }
-        let indent = wrap::usable_indent(self.room, indent);
-        let mut from = 0;
-        for (at, row) in wrap::rows(line, self.room, indent).iter().enumerate() {
-            let mut out = Line::new();
-            if at > 0 && indent > 0 {
-                out.push_safe(self.ink, &" ".repeat(indent));
-            }
-            match line[from..].find(row.as_str()) {
-                Some(found) => {
-                    let start = from + found;
-                    from = start + row.len();
-                    paint(&mut out, line, start..from, spans, self.ink);
+                Event::End(_) => depth = depth.saturating_sub(1),
+                _ if depth == 0 => {
+                    (parts.open_code, parts.words) = (None, None);
+                    parts.items.clear();
+                    parts.tops.push(at);
                 }
-                None => out.push_safe(self.ink, row),
+                _ => {}
             }
-            self.rows.push(out);
         }
+        parts
     }
 
-    fn put(&mut self, line: &str, indent: usize, ink: Ink) {
-        let indent = wrap::usable_indent(self.room, indent);
-        for (at, row) in wrap::rows(line, self.room, indent).iter().enumerate() {
-            let mut out = Line::new();
-            if at > 0 && indent > 0 {
-                out.push_safe(ink, &" ".repeat(indent));
-            }
-            out.push_safe(ink, row);
-            self.rows.push(out);
+    /// Where a last block that is too large may be cut.
+    fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
+        if size <= LARGE {
+            return None;
         }
+        self.items.last().copied().or(self.words).filter(|at| *at > last.start)
     }
-}
-
-type Span = (std::ops::Range<usize>, Ink);
-
-/// The line without the marks of `code` and **strong**, and which of its bytes those were around.
-fn inline(line: &str) -> (String, Vec<Span>) {
-    let mut text = String::with_capacity(line.len());
-    let mut spans = Vec::new();
-    let mut rest = line;
-    while let Some(at) = rest.find(['`', '*']) {
-        let (mark, ink) = if rest[at..].starts_with('`') { ("`", Ink::Code) } else { ("**", Ink::Heading) };
-        let inner = rest[at..].strip_prefix(mark);
-        let closed = inner.and_then(|inner| inner.find(mark).map(|end| &inner[..end]));
-        let words = closed.filter(|words| !words.is_empty() && words.trim() == *words);
-        text.push_str(&rest[..at]);
-        if let Some(words) = words {
-            spans.push((text.len()..text.len() + words.len(), ink));
-            text.push_str(words);
-            rest = &rest[at + words.len() + 2 * mark.len()..];
-        } else {
-            text.push_str(&rest[at..=at]);
-            rest = &rest[at + 1..];
-        }
-    }
-    text.push_str(rest);
-    (text, spans)
-}
-
-/// The bytes of `part` in pieces, each in its own ink.
-fn paint(out: &mut Line, line: &str, part: std::ops::Range<usize>, spans: &[Span], ink: Ink) {
-    let mut at = part.start;
-    for (span, own) in spans {
-        let (start, end) = (span.start.max(part.start), span.end.min(part.end));
-        if start < end {
-            out.push_safe(ink, &line[at..start]);
-            out.push_safe(*own, &line[start..end]);
-            at = end;
-        }
-    }
-    out.push_safe(ink, &line[at..part.end]);
-}
-
-fn fence(line: &str) -> Option<(char, usize)> {
-    let text = line.trim_start();
-    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let count = text.chars().take_while(|c| *c == mark).count();
-    (count >= 3).then_some((mark, count))
-}
-
-/// Where the words of a list item or quote begin.
-fn hang(line: &str) -> usize {
-    let blank = line.len() - line.trim_start_matches(' ').len();
-    let text = &line[blank..];
-    let bullet = ["- ", "* ", "+ ", "> ", "• "].iter().find(|b| text.starts_with(**b));
-    if let Some(bullet) = bullet {
-        return blank + bullet.chars().count();
-    }
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let after = &text[digits..];
-    if (1..=3).contains(&digits) && (after.starts_with(". ") || after.starts_with(") ")) {
-        return blank + digits + 2;
-    }
-    blank.min(12)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn plain(text: &str, room: usize) -> Vec<String> {
+        Flow::all(text, room, Ink::Text).iter().map(Line::plain).collect()
+    }
 
     #[test]
     fn code_stays_and_lists_hang() {
@@ -191,7 +315,7 @@ mod tests {
         let rows = Flow::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["# Head", "- one two", "  three four", "```rust", "fn  x() {}", "```", "after"]);
-        assert_eq!(rows[0].pieces[0].ink, Ink::Heading);
+        assert_eq!(rows[0].pieces[1].ink, Ink::Heading);
         assert_eq!(rows[4].pieces[0].ink, Ink::Code);
         assert_eq!(rows[6].pieces[0].ink, Ink::Text);
     }
@@ -202,15 +326,200 @@ mod tests {
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
         let inks: Vec<(Ink, &str)> = rows[0].pieces.iter().map(|p| (p.ink, p.text.as_str())).collect();
-        let want = [(Ink::Text, "- "), (Ink::Heading, "Alarm."), (Ink::Text, " Count "), (Ink::Code, "late")];
+        let want = [(Ink::Dim, "- "), (Ink::Heading, "Alarm."), (Ink::Text, " Count "), (Ink::Code, "late")];
         assert_eq!(inks, want);
     }
 
     #[test]
-    fn line_by_line_is_the_same_as_at_once() {
-        let text = "one\n```\n# no head\n```\n# head";
-        let mut flow = Flow::new(20, Ink::Text);
-        text.split('\n').for_each(|line| flow.text(line));
-        assert_eq!(flow.rows, Flow::all(text, 20, Ink::Text));
+    fn lists_quotes_and_rules() {
+        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] open\n- [x] done";
+        let want = [
+            "1. one",
+            "2. two",
+            "   - deep",
+            "     more",
+            "",
+            "   after",
+            "3. ten",
+            "",
+            "│ quoted",
+            "│ │ twice",
+            "",
+            "────────────────────",
+            "- [ ] open",
+            "- [x] done",
+        ];
+        assert_eq!(plain(text, 20), want);
+        assert_eq!(plain("- a\n  - b\n    - long words here", 9), ["- a", "- b", "- long", "words", "here"]);
+    }
+
+    #[test]
+    fn tables_are_aligned_or_become_lists() {
+        let text = "| Name | Größe | n |\n|:--|:-:|--:|\n| 日本 | a `b` | 1 |\n| long name here | x | 200 |";
+        assert_eq!(
+            plain(text, 40),
+            [
+                "Name           │ Größe │   n",
+                "───────────────┼───────┼────",
+                "日本           │  a b  │   1",
+                "long name here │   x   │ 200"
+            ]
+        );
+        assert!(plain(text, 22).iter().all(|row| super::super::width(row) <= 22));
+        assert_eq!(plain(text, 12)[..3], ["Name: 日本", "Größe: a b", "n: 1"]);
+    }
+
+    #[test]
+    fn links_show_their_address() {
+        let rows =
+            Flow::all("[docs](https://a.example/x) and https://b.example. [bad](javascript:x) <m@x.de>", 90, Ink::Text);
+        let plain: Vec<String> = rows.iter().map(Line::plain).collect();
+        assert_eq!(plain, ["docs (https://a.example/x) and https://b.example. bad (javascript:x) m@x.de"]);
+        let links: Vec<(&str, Option<&str>)> = rows[0]
+            .pieces
+            .iter()
+            .filter(|p| p.ink == Ink::Link)
+            .map(|p| (p.text.as_str(), p.link.as_deref()))
+            .collect();
+        assert_eq!(
+            links,
+            [
+                ("docs", Some("https://a.example/x")),
+                ("https://b.example", Some("https://b.example")),
+                ("bad", None),
+                ("m@x.de", None)
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_swallowed() {
+        let text = "[a]: http://x.example\n\n<b>bold</b> &amp; &#27;[31m\n\n<div>\nraw\n</div>\n\n[z]: http://z";
+        let shown = plain(text, 60).join("\n");
+        for word in ["http://x.example", "<b>bold</b> & ⟨U+001B⟩[31m", "<div>", "raw", "[z]: http://z"] {
+            assert!(shown.contains(word), "{word} in {shown}");
+        }
+    }
+
+    #[test]
+    fn long_code_folds() {
+        let code = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
+        let look = Look::default().folding(40, ", z");
+        let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
+        let plain: Vec<String> = rows.iter().map(Line::plain).collect();
+        assert_eq!(plain.len(), 24, "{plain:?}");
+        assert_eq!(plain[21], "▸ 80 more lines of code, z");
+    }
+
+    fn grown(text: &str, cuts: &[usize], room: usize) -> Vec<Line> {
+        let mut grown = Grown::new(room, Ink::Text, Look::default());
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        ends.sort_unstable();
+        ends.push(text.len());
+        for end in ends.into_iter().filter(|end| text.is_char_boundary(*end)) {
+            grown.feed(&text[..end]);
+        }
+        let mut rows = Rc::unwrap_or_clone(grown.done);
+        rows.append(&mut grown.open);
+        rows
+    }
+
+    #[test]
+    fn piece_by_piece_is_the_same_as_at_once() {
+        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\nend\n```\nopen";
+        let whole = Flow::all(text, 20, Ink::Text);
+        for step in [1, 2, 3, 7, 20] {
+            let cuts: Vec<usize> = (0..text.len()).step_by(step).collect();
+            assert_eq!(grown(text, &cuts, 20), whole, "by {step}");
+        }
+    }
+
+    #[test]
+    fn a_large_list_is_cut_and_stays_whole() {
+        let text = (0..5_000).map(|n| format!("{n}. item {n}\n")).collect::<Vec<_>>().concat();
+        let cuts: Vec<usize> = (0..text.len()).step_by(997).collect();
+        let rows = grown(&text, &cuts, 30);
+        assert_eq!(rows.len(), 5_000);
+        assert_eq!(rows[4_321].plain(), "4321. item 4321");
+    }
+
+    /// Pieces of which odd Markdown is made.
+    fn piece() -> impl Strategy<Value = String> {
+        let bits = [
+            "# ",
+            "> ",
+            "- ",
+            "1. ",
+            "```",
+            "```rust\n",
+            "~~~",
+            "|",
+            "|--|:-:|\n",
+            "**",
+            "*",
+            "_",
+            "`",
+            "~~",
+            "[a](",
+            ")",
+            "[x]: y",
+            "https://a.b/c",
+            "<br>",
+            "<div>",
+            "&#27;",
+            "&amp;",
+            "\n",
+            "\n\n",
+            "    ",
+            "\t",
+            "\r\n",
+            "\x1b[31m",
+            "\u{202e}",
+            "日本語",
+            "👩‍👩‍👧",
+            "e\u{301}",
+            "- [ ] ",
+            "![i](",
+            "---\n",
+            "===\n",
+            "\\",
+            "\u{9b}",
+            "word ",
+            "verylongwordwithoutanyspaceinit",
+        ];
+        prop_oneof![proptest::sample::select(bits.to_vec()).prop_map(str::to_owned), "\\PC{0,8}"]
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_fits_and_is_safe(parts in proptest::collection::vec(piece(), 0..60), room in 1usize..70, fold in 0usize..4) {
+            let text = parts.concat();
+            for row in Flow::drawn(&text, room, Ink::Text, Look::default().folding(fold, "; z opens")) {
+                prop_assert!(row.width() <= room, "{:?} is {} wide, the room is {room}", row.plain(), row.width());
+                prop_assert!(!row.plain().chars().any(char::is_control), "{:?}", row.plain());
+                let safe = Safe::line(&row.plain());
+                prop_assert_eq!(safe.as_str(), row.plain());
+                for link in row.pieces.iter().filter_map(|piece| piece.link.as_deref()) {
+                    prop_assert!(link.bytes().all(|byte| byte.is_ascii_graphic()));
+                }
+            }
+        }
+
+        #[test]
+        fn growing_never_fails(parts in proptest::collection::vec(piece(), 0..40), cuts in proptest::collection::vec(any::<usize>(), 0..12), room in 1usize..50) {
+            let text = parts.concat();
+            for row in grown(&text, &cuts, room) {
+                prop_assert!(row.width() <= room);
+            }
+        }
+
+        #[test]
+        fn words_stay(words in proptest::collection::vec("[a-z]{1,12}", 1..30), room in 12usize..60) {
+            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<Vec<_>>().concat();
+            let shown: String = plain(&text, room).concat().replace(' ', "");
+            for word in words {
+                prop_assert!(shown.contains(&word));
+            }
+        }
     }
 }

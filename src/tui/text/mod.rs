@@ -1,11 +1,17 @@
-//! Text on its way to the screen: pieces with an ink, wrapping by grapheme width, light Markdown, numbers and times.
+//! Text on its way to the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers and times.
 //! Not for: where it is drawn (`view`). Everything here is made from sanitised text only.
 
+mod blocks;
+pub mod code;
+pub mod links;
 pub mod markdown;
+mod rich;
+mod table;
 pub mod wrap;
 
 use crate::domain::safe::Safe;
 use crate::tui::theme::Ink;
+use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -16,6 +22,8 @@ pub struct Piece {
     pub ink: Ink,
     /// The words, sanitised.
     pub text: String,
+    /// The address that they stand for, fit for a terminal.
+    pub link: Option<Rc<str>>,
 }
 
 /// One line of the screen.
@@ -23,6 +31,8 @@ pub struct Piece {
 pub struct Line {
     /// Its pieces from left to right.
     pub pieces: Vec<Piece>,
+    /// The code that it shows, where that can have colours.
+    pub code: Option<code::CodeAt>,
 }
 
 impl Line {
@@ -53,7 +63,7 @@ impl Line {
     /// Adds a piece of text that was sanitised before.
     pub(crate) fn push_safe(&mut self, ink: Ink, text: &str) {
         if !text.is_empty() {
-            self.pieces.push(Piece { ink, text: text.to_owned() });
+            self.pieces.push(Piece { ink, text: text.to_owned(), link: None });
         }
     }
 
@@ -72,6 +82,7 @@ impl Line {
     /// The line with every piece in this ink.
     #[must_use]
     pub fn inked(mut self, ink: Ink) -> Self {
+        self.code = None;
         for piece in &mut self.pieces {
             piece.ink = ink;
         }

@@ -3,7 +3,8 @@
 
 use super::engine::{show, solved};
 use super::{
-    ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble, workshop,
+    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, trials,
+    trouble, workshop,
 };
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
@@ -32,9 +33,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
-            asked(model, branch, draft, result);
+            if !queueing::refused(model, branch, &draft, &result, out) {
+                asked(model, branch, draft, result);
+            }
         }
         (Pending::Bodies(_), result) => bodies(model, result),
+        (Pending::Attach(path), result) => completing::attached(model, &path, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
@@ -79,6 +83,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 /// Answers that are no failures.
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
+        (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
         (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);
@@ -118,6 +123,15 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
                 out.push(Cmd::Copy(node.content.words()));
             }
         }
+        (Pending::CopyMenu(id), Answer::Bodies(nodes)) => {
+            if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
+                super::copying::show(model, &node);
+            }
+        }
+        (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
+            out.push(Cmd::Copy(super::copying::joined(&order, &nodes)));
+        }
+        (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
         (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
         (_, _) => {}
     }
@@ -147,7 +161,7 @@ fn looked(model: &mut Model, findings: Vec<Finding>) {
 }
 
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
-    let (id, parent) = (branch.id, branch.parent);
+    let id = branch.id;
     super::branches::stand_on(model, branch);
     let node = model.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
@@ -155,9 +169,6 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
         find::land(model, node);
     }
     if let Some(draft) = draft {
-        if let Some(parent) = parent {
-            model.waiting.remove(&parent);
-        }
         ask::ask(model, id, draft, None, out);
     }
 }

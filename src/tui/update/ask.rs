@@ -1,7 +1,7 @@
 //! From the draft to the call: planning while typing, Enter, commands after a slash.
 //! Not for: the composer's own editing (`keys`).
 
-use super::{branches, compare, lists, open, send, wire};
+use super::{branches, compare, completing, lists, open, queueing, send, wire};
 use crate::domain::condense::Compacting;
 use crate::domain::ids::BranchId;
 use crate::domain::lane::Lane;
@@ -39,15 +39,24 @@ pub(super) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Enter: sends exactly the plan on the screen, or a command.
 pub(super) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+    if completing::take(model, out) {
+        return;
+    }
     if model.composer.commanding() {
         command_line(model, out);
         return;
     }
     let draft = model.composer.draft();
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if draft.text.trim().is_empty() {
+        if model.queue.held(branch) {
+            queueing::next(model, branch, true, out);
+        }
         return;
     }
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if queueing::put(model, branch, &draft) {
+        return;
+    }
     if again(model, branch, &draft, out) {
         return;
     }

@@ -1,7 +1,7 @@
 //! The message being written beyond its keys: kept over restarts, earlier messages of the session, the person's editor.
 //! Not for: sending it (`ask`), or typing (`keys`).
 
-use super::send;
+use super::{queueing, send};
 use crate::domain::ids::BranchId;
 use crate::domain::message::{Node, Role};
 use crate::domain::safe::Safe;
@@ -27,7 +27,7 @@ pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
-        let text = model.composer.left_on(left);
+        let text = unsent(model, left, &model.composer.left_on(left));
         if model.keep.due.is_some() {
             store(model, left, text, out);
         }
@@ -37,7 +37,8 @@ pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.kind() != DraftKind::Message {
         return;
     }
-    let text = model.composer.text();
+    let written = model.composer.text();
+    let text = unsent(model, branch, &written);
     if model.composer.is_kept(branch, &text) {
         model.keep.due = None;
         return;
@@ -46,6 +47,11 @@ pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.now >= due || model.quit {
         store(model, branch, text, out);
     }
+}
+
+/// What a branch has that was not sent: what waits in line, and what is written.
+pub(super) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
+    queueing::joined(&model.queue.words(branch), written)
 }
 
 fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
@@ -250,7 +250,9 @@ fn closed(
     out: &mut Vec<Cmd>,
 ) {
     comfort::ended(model, branch, failure.is_some(), out);
-    let before = model.live.remove(&branch).and_then(|live| live.head);
+    let live = model.live.remove(&branch);
+    let stopped = live.as_ref().is_some_and(|live| live.stopping);
+    let before = live.and_then(|live| live.head);
     let here = is_current(model, branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
@@ -275,17 +277,7 @@ fn closed(
             session.unread.insert(branch);
         }
     }
-    if let Some(draft) = model.waiting.remove(&branch) {
-        if failed {
-            model.status.say(
-                Weight::Trouble,
-                "The waiting message was not sent, because the answer before it failed.",
-                model.now,
-            );
-        } else {
-            ask::ask(model, branch, draft, None, out);
-        }
-    }
+    queueing::turn_ended(model, branch, !failed && !stopped, out);
 }
 
 fn state(model: &mut Model, branch: BranchId, version: Option<crate::domain::branch::StateVersion>, missing: bool) {

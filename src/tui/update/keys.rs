@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, aside, ask, branches, calls, comfort, compare, composing, consent, drafts, find, ledger, lists, memories,
-    open, overlay, raw, send, tree, workshop,
+    acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
+    memories, open, overlay, queueing, raw, send, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -162,6 +162,10 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
     match run {
         Action::Send => ask::enter(model, out),
         Action::Compose => composing::to_editor(model, out),
+        Action::HistoryUp | Action::HistoryDown if completing::step(model, run == Action::HistoryUp) => {}
+        Action::Complete if completing::take(model, out) => {}
+        Action::TakeQueued => queueing::take(model),
+        Action::UndoTyping | Action::RedoTyping | Action::SelectAll => edit(model, run),
         Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
             composing(model, run, chord, out);
@@ -217,6 +221,8 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::NextSibling => acts::sibling(model, 1, out),
         Action::PrevSibling => acts::sibling(model, -1, out),
         Action::Copy => acts::copy(model, out),
+        Action::CopyPart => super::copying::menu(model, out),
+        Action::FoldMessage => open::fold(model),
         Action::CycleMode => branches::cycle_mode(model, out),
         Action::BudgetUp => branches::step_budget(model, true, out),
         Action::BudgetDown => branches::step_budget(model, false, out),
@@ -277,6 +283,20 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         _ => open::action(model, run, out),
     }
+}
+
+/// What a text area does beside typing.
+fn edit(model: &mut Model, run: Action) {
+    if model.focus != Focus::Composer || !model.layers.is_empty() {
+        return;
+    }
+    let area = model.composer.edit();
+    match run {
+        Action::UndoTyping => drop(area.undo()),
+        Action::RedoTyping => drop(area.redo()),
+        _ => area.select_all(),
+    }
+    model.plan.touch(model.now);
 }
 
 fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
@@ -367,11 +387,14 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         model.conversation.follow();
         return;
     }
+    if completing::close(model) {
+        return;
+    }
     if model.composer.commanding() {
         model.composer.clear();
         return;
     }
-    if take_back(model, out) {
+    if take_back(model, out) || queueing::take_back(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -381,10 +404,6 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if model.live.contains_key(&branch) {
             interrupt(model, out);
-            return;
-        }
-        if model.waiting.remove(&branch).is_some() {
-            model.status.say(Weight::Notice, "The message waits no longer; it stays in the composer.", model.now);
             return;
         }
         if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {

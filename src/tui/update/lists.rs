@@ -201,6 +201,18 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
         Choice::Nothing | Choice::Rule(..) => {}
+        Choice::Copy(text) => {
+            model.layers.pop();
+            out.push(Cmd::Copy(text.to_string()));
+        }
+        Choice::CopyTurn(node) => {
+            model.layers.pop();
+            super::copying::turn(model, node, out);
+        }
+        Choice::CopyBranch => {
+            model.layers.pop();
+            super::copying::branch(model, out);
+        }
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
         Choice::Message(node) => super::find::go(model, node, out),
         Choice::Theme(name) => {

@@ -9,8 +9,10 @@ mod branches;
 mod calls;
 mod comfort;
 mod compare;
+mod completing;
 mod composing;
 mod consent;
+mod copying;
 mod drafts;
 mod engine;
 mod find;
@@ -22,6 +24,7 @@ mod mouse;
 mod open;
 mod overlay;
 mod panes;
+mod queueing;
 mod raw;
 mod tags;
 mod tree;
@@ -60,12 +63,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Written(result) => comfort::written(model, result),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
+        // Taken in by the view's cache, which alone knows rows.
+        Msg::Coloured(_) => {}
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),
         Msg::Suspend => out.push(Cmd::Suspend),
         Msg::Composed(result) => composing::edited(model, result),
     }
+    completing::follow(model, &mut out);
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);

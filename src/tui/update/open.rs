@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
+use super::{acts, ask, branches, calls, compare, drafts, find, lists, queueing, send, tree};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
@@ -197,7 +197,8 @@ fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
     true
 }
 
-fn fold(model: &mut Model) {
+/// Opens the folded parts of the selected message, or folds them.
+pub(super) fn fold(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let Some(slot) = model.conversation.selected() else { return };
     let id = session.tree.head(slot).id;
@@ -280,10 +281,11 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Opens the text of the last folded paste.
 pub(super) fn expand_paste(model: &mut Model) {
-    let last = model.composer.pastes().last().map(|(chip, text)| (chip.to_owned(), text.clone()));
+    let composer = &model.composer;
+    let last = composer.pastes().chain(composer.files()).last().map(|(chip, text)| (chip.to_owned(), text.clone()));
     match last {
         Some((chip, text)) => model.layers.push(Layer::Reader(Reader::new(chip, text, true))),
-        None => model.status.say(Weight::Notice, "There is no folded paste in the message.", model.now),
+        None => model.status.say(Weight::Notice, "There is no folded paste or file in the message.", model.now),
     }
 }
 
@@ -365,14 +367,11 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, request, Pending::Fork(Some(draft)), out);
         }
         Act::Wait(branch, draft) => {
-            if model.live.contains_key(&branch) {
-                model.waiting.insert(branch, draft);
-                let text = "The message will be sent when the answer is done; Esc calls it back.";
-                model.status.say(Weight::Notice, text, model.now);
-            } else {
+            if !queueing::put(model, branch, &draft) {
                 ask::ask(model, branch, draft, None, out);
             }
         }
+        Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
         Act::Unpin(atoms) => {

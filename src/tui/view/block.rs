@@ -12,9 +12,10 @@ use crate::domain::tokens::Certainty;
 use crate::domain::tree::Slot;
 use crate::domain::usage::Usage;
 use crate::tui::model::live::Live;
+use crate::tui::model::queue::Standing;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Model};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::{Flow, Grown, Look};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use std::rc::Rc;
@@ -23,6 +24,8 @@ use std::rc::Rc;
 const FOLD_BYTES: usize = 6_000;
 /// Rows of a folded long message.
 const FOLD_ROWS: usize = 40;
+/// Lines of a block of code over which an answer shows half of them only.
+const FOLD_CODE: usize = 60;
 /// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
 const TOOL_BYTES: usize = 200_000;
 /// Rows of what a tool at work says.
@@ -68,7 +71,9 @@ impl Maker<'_> {
 
     fn tail_there(&self) -> bool {
         let branch = self.session.current;
-        self.model.live.contains_key(&branch) || self.model.conversation.failed.contains_key(&branch)
+        self.model.live.contains_key(&branch)
+            || self.model.conversation.failed.contains_key(&branch)
+            || !self.model.queue.of(branch).is_empty()
     }
 
     /// The block at a place.
@@ -202,9 +207,11 @@ impl Maker<'_> {
         }
         let words = content.words();
         match head.role {
-            Role::Assistant => rows.extend(filled(&state::strip(&words, head.end == End::Complete), width)),
+            Role::Assistant => {
+                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
+            }
             Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
-            Role::User | Role::System if opened => rows.extend(filled(&words, width)),
+            Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
         let unanswered = usize::from(head.calls).saturating_sub(self.answered(head));
@@ -245,13 +252,15 @@ impl Maker<'_> {
 
     fn folded(&self, words: &str, width: usize) -> Vec<Line> {
         if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
-            return filled(words, width);
+            return self.filled(words, width, false);
         }
-        let mut rows = filled(prefix(words, FOLD_BYTES), width);
+        let mut rows = self.filled(prefix(words, FOLD_BYTES), width, true);
         rows.truncate(FOLD_ROWS);
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
-        rows.push(Line::of(Ink::Dim, &format!("{sign} {bytes} bytes in all; Enter on the message opens it")));
+        let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
+        let line = format!("{sign} {shown} of {bytes} bytes at most are shown{}", self.opens());
+        rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
     }
 
@@ -340,7 +349,32 @@ impl Maker<'_> {
             }
             block.own(rows);
         }
+        self.queued(branch, &mut block);
         block
+    }
+
+    /// The messages that wait in line.
+    fn queued(&self, branch: BranchId, block: &mut Block) {
+        let width = usize::from(self.width);
+        let all = self.model.queue.of(branch);
+        for (at, queued) in all.iter().enumerate() {
+            let (ink, what) = match queued.standing {
+                Standing::Waiting => (Ink::Accent, "queued"),
+                Standing::Sending => (Ink::Accent, "sending"),
+                Standing::Held => (Ink::Warn, "held"),
+            };
+            let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
+            let room = width.saturating_sub(line.width());
+            line.push(Ink::Text, &text::fit(queued.draft.text.trim(), room, self.theme.glyphs.ellipsis));
+            block.own(vec![line]);
+        }
+        if !all.is_empty() {
+            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let (send, back) = (key(Action::Send), key(Action::TakeQueued));
+            let held = self.model.queue.held(branch);
+            let first = if held { format!("{send} with nothing written sends it; ") } else { String::new() };
+            block.own(Flow::plain(&format!("{first}{back} takes the last one back"), width, Ink::Dim));
+        }
     }
 
     fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
@@ -414,33 +448,35 @@ impl Maker<'_> {
         header
     }
 
-    /// The words so far: whole lines are wrapped once, only the last is wrapped again.
+    /// The words so far: closed blocks are drawn once, only the last one is drawn again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
-        let shown = state::shown_while_streaming(&live.text);
-        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.upto > live.text.len();
+        let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
+        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
         if cache.growing.as_ref().is_none_or(stale) {
-            let flow = Flow::new(usize::from(self.width), Ink::Text);
-            cache.growing = Some(Growing { run: live.run, width: self.width, upto: 0, flow, done: Rc::default() });
+            let rows = Grown::new(usize::from(self.width), Ink::Text, Look::of(&self.theme.glyphs));
+            cache.growing = Some(Growing { run: live.run, width: self.width, rows });
         }
         let Some(growing) = &mut cache.growing else { return };
-        let fresh = live.text.get(growing.upto..shown).unwrap_or_default();
-        if let Some(end) = fresh.rfind('\n') {
-            growing.flow.text(&fresh[..end]);
-            Rc::make_mut(&mut growing.done).append(&mut growing.flow.rows);
-            growing.upto += end + 1;
-        }
-        block.parts.push(growing.done.clone());
-        let rest = live.text.get(growing.upto..shown).unwrap_or_default();
-        if !rest.is_empty() {
-            let mut tail = growing.flow.clone();
-            tail.text(rest);
-            block.own(tail.rows);
-        }
+        growing.rows.feed(shown);
+        block.parts.push(growing.rows.done.clone());
+        block.own(growing.rows.open.clone());
     }
-}
 
-fn filled(words: &str, width: usize) -> Vec<Line> {
-    if words.trim().is_empty() { Vec::new() } else { Flow::all(words.trim_end(), width, Ink::Text) }
+    /// How what is folded is opened.
+    fn opens(&self) -> String {
+        let key = self.model.keys.key_of(Action::FoldMessage);
+        key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
+    }
+
+    /// The rows of words in Markdown; long code is folded unless all is opened.
+    fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
+        if words.trim().is_empty() {
+            return Vec::new();
+        }
+        let look = Look::of(&self.theme.glyphs);
+        let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
+        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+    }
 }
 
 /// The first `bytes` bytes, or a little less.

@@ -4,7 +4,9 @@
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, RunId};
 use crate::tui::text::Line;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::code::Colours;
+use crate::tui::text::links::Links;
+use crate::tui::text::markdown::Grown;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -22,14 +24,12 @@ pub enum Of {
     Held(usize, usize),
 }
 
-/// The words that come, wrapped as far as their lines are whole.
+/// The words that come, as rows as far as their blocks are closed.
 #[derive(Debug)]
 pub(super) struct Growing {
     pub(super) run: Option<RunId>,
     pub(super) width: u16,
-    pub(super) upto: usize,
-    pub(super) flow: Flow,
-    pub(super) done: Rc<Vec<Line>>,
+    pub(super) rows: Grown,
 }
 
 /// Rows, and the frame in which they were last drawn.
@@ -42,6 +42,10 @@ pub struct Cache {
     rows: usize,
     frame: u64,
     pub(super) growing: Option<Growing>,
+    /// Colours of code.
+    pub colours: Colours,
+    /// Addresses that are given to the terminal, where it takes them.
+    pub links: Option<Links>,
     /// How often rows had to be worked out, for tests.
     pub misses: u64,
 }

@@ -2,6 +2,7 @@
 //! Not for: editing (the text area does that).
 
 use super::{Look, paint};
+use crate::tui::model::complete::Popup;
 use crate::tui::model::composer::DraftKind;
 use crate::tui::model::plan::Solved;
 use crate::tui::model::status::Weight;
@@ -55,6 +56,8 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     }
     if focus && look.model.composer.commanding() {
         completions(look, area, buf);
+    } else if let Some(popup) = look.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
+        names(look, popup, area, buf);
     }
 }
 
@@ -84,6 +87,10 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
             parts.push((Ink::Warn, "cannot be called yet".into()));
         }
     }
+    if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
+        parts.push((Ink::Warn, format!("{waiting} in line, {} takes back", look.key(Action::TakeQueued))));
+    }
+    parts.extend(files(look));
     parts.extend(summary(look));
     parts.extend(cost(look));
     if area.width < 100 && parts.len() > 3 {
@@ -98,6 +105,18 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         line.push(*ink, &text::fit(words, room, look.theme.glyphs.ellipsis));
     }
     line
+}
+
+/// The files that go with the message.
+fn files(look: &Look<'_>) -> Option<(Ink, String)> {
+    let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
+    let files: Vec<String> =
+        look.model.composer.files().map(|(path, text)| format!("{path} {} bytes", bytes(text))).collect();
+    match files.as_slice() {
+        [] => None,
+        [one] => Some((Ink::Accent, format!("with {one}"))),
+        all => Some((Ink::Accent, format!("with {} files", all.len()))),
+    }
 }
 
 /// A draft that waits or is being made.
@@ -132,7 +151,11 @@ fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
 
 fn hints(look: &Look<'_>, width: usize) -> Line {
     use Action as A;
+    let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
+        (Focus::Composer, true) if waits => {
+            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+        }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
         }
@@ -152,6 +175,8 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
             (A::Regenerate, "again"),
             (A::Reply, "reply"),
             (A::Copy, "copy"),
+            (A::CopyPart, "parts"),
+            (A::FoldMessage, "fold"),
             (A::Leave, "write"),
         ],
         (Focus::Branches, _) => &[
@@ -213,6 +238,34 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
         if at == cursor {
             paint::select(look.theme, place, buf);
         }
+    }
+}
+
+/// The list of names while one is typed, over the composer.
+fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
+    let note = u16::from(!popup.note.is_empty());
+    let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
+    if rows == 0 {
+        return;
+    }
+    let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
+    paint::wipe(area, buf);
+    let page = usize::from(rows - note.min(rows));
+    let from = (popup.cursor + 1).saturating_sub(page);
+    let mut places = area.rows();
+    for ((at, item), place) in popup.items.iter().enumerate().skip(from).take(page).zip(&mut places) {
+        let (folder, own) = item.name.rsplit_once('/').map_or(("", item.name.as_str()), |(f, own)| (f, own));
+        let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
+        let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
+        line.push(Ink::Dim, &format!("  {}", text::fit(folder, room, look.theme.glyphs.ellipsis)));
+        let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
+        paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
+        if at == popup.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    if let Some(place) = places.next().filter(|_| note > 0) {
+        paint::line(look.theme, &paint::cut(look.theme, Ink::Warn, &popup.note, usize::from(place.width)), place, buf);
     }
 }
 

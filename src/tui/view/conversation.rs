@@ -204,7 +204,7 @@ pub(super) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
             if rows.out {
                 paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
-                paint::line(look.theme, line, place, buf);
+                paint::coloured(look.theme, line, walk.cache, place, buf);
             }
             if selected && !line.pieces.is_empty() {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);

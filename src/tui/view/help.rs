@@ -8,6 +8,18 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// What the text area itself does with keys that the table leaves to it.
+const WRITING: [(&str, &str); 8] = [
+    ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
+    ("Ctrl+←, Ctrl+→", "Go a word back or on; Alt+B and Alt+F too."),
+    ("Alt+<, Alt+>", "Go to the start or the end of the message."),
+    ("Ctrl+W, Alt+Backspace", "Delete the word before the cursor."),
+    ("Alt+D", "Delete the word behind the cursor."),
+    ("Ctrl+K", "Delete to the end of the line."),
+    ("Ctrl+X, Ctrl+Y", "Cut what is selected; put in what was cut or deleted."),
+    ("Shift and a movement", "Select."),
+];
+
 fn rows(look: &Look<'_>) -> Vec<Line> {
     let keys = &look.model.keys;
     let mut rows = Vec::new();
@@ -29,6 +41,12 @@ fn rows(look: &Look<'_>) -> Vec<Line> {
         }
         rows.push(Line::new());
     }
+    rows.push(Line::of(Ink::Heading, "in the message, as in a shell"));
+    for (keys, does) in WRITING {
+        let pad = 22_usize.saturating_sub(text::width(keys));
+        rows.push(Line::of(Ink::Accent, &format!("  {keys}{} ", " ".repeat(pad))).with(Ink::Text, does));
+    }
+    rows.push(Line::new());
     let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
     rows.push(Line::of(Ink::Heading, "without a key (palette, or a slash before the name)"));
     rows.extend(unbound.map(|action| one(&format!("/{}", action.name()), *action)));

@@ -1,6 +1,7 @@
 //! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
 //! Not for: what is written.
 
+use super::cache::Cache;
 use crate::domain::tag::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -23,6 +24,23 @@ pub(super) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
         }
         let (next, _) = buf.set_stringn(x, area.y, &piece.text, room, theme.style(piece.ink));
         x = next;
+    }
+}
+
+/// Writes one line, its code in colours where they are known, and its links as such.
+pub(super) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let tinted = cache.colours.tinted(row);
+    line(theme, tinted.as_ref().unwrap_or(row), area, buf);
+    let Some(links) = &cache.links else { return };
+    let mut at = usize::from(area.x);
+    for piece in &row.pieces {
+        let wide = text::width(&piece.text);
+        if let Some([a, b, c]) = piece.link.as_ref().and_then(|address| links.number(address)) {
+            let (x, wide) = (u16::try_from(at).unwrap_or(u16::MAX), u16::try_from(wide).unwrap_or(u16::MAX));
+            let cells = Rect { x, width: wide, height: 1, ..area }.intersection(area).intersection(buf.area);
+            buf.set_style(cells, Style::default().underline_color(Color::Rgb(a, b, c)));
+        }
+        at += wide;
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
         }
         Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
         Kind::Themes => ("Theme", "shown as you move  Enter keeps it  Esc keeps what was".to_owned()),
+        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
         Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };

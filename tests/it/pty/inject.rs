@@ -1,6 +1,6 @@
 //! Hostile text through every door: nothing of it reaches the terminal but as text that is seen.
 
-use crate::support::lexer::{Token, all, foreign};
+use crate::support::lexer::{Token, all, foreign, foreign_beside};
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, end, json, send, stream, words};
 use serde_json::json as value;
@@ -152,4 +152,32 @@ fn from_the_keyboard() {
     pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out actual"));
     pty.see("⟨U+E0041⟩");
     nothing_foreign(&pty.raw());
+}
+
+/// With links switched on, the addresses of pages are given to the terminal, and nothing else: neither other schemes nor
+/// addresses with anything in them that is not plain.
+#[test]
+fn links_give_addresses_and_nothing_else() {
+    let bad = "[a](javascript:alert(1)) [b](file:///etc/passwd) [c](https://x.example/\u{1b}]52;c;AA==\u{7}) \
+               [d](https://x.example/&#27;]0;t&#7;) [e](<https://x.example/ y>) [g](https://bücher.example) \
+               [h](https://x.example/\u{202e}) <javascript:x> [i](HTTPS://good.example/q?a=b&c=d;e) https://plain.example.";
+    let lines = [
+        value!({"role": "user", "content": "Links?"}),
+        value!({"role": "assistant", "content": format!("{bad} {}", hostile())}),
+    ];
+    let mut home = Home::offline();
+    home.set("TERM_PROGRAM", "WezTerm");
+    std::fs::write(home.work().join("talk.json"), value!({ "messages": lines }).to_string()).unwrap();
+    assert_eq!(home.cli(&["import", "talk.json"]).1, 0);
+    let pty = desk(&home);
+    pty.see("plain.example");
+    pty.until_bytes("a link", |raw, _| raw.windows(4).any(|four| four == b"\x1b]8;"));
+    let good = ["HTTPS://good.example/q?a=b&c=d;e", "https://plain.example", "http://evil.example"];
+    let rest = foreign_beside(&pty.raw(), &good);
+    assert!(rest.is_empty(), "{rest:?}");
+    let given: Vec<String> = all(&pty.raw())
+        .into_iter()
+        .filter_map(|token| if let Token::Osc(body) = token { Some(body) } else { None })
+        .collect();
+    assert!(given.contains(&format!("8;;{}", good[0])) && given.contains(&format!("8;;{}", good[1])), "{given:?}");
 }

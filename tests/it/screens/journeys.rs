@@ -373,9 +373,9 @@ fn a_draft_that_came_to_nothing_is_given_back() {
 #[test]
 fn busy_offers_a_fork_or_waiting() {
     let mut stage = fixture::opened();
-    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.type_text("next").press("enter");
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "busy")) });
     stage.press("w");
     let before = asks(&stage);

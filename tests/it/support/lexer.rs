@@ -91,6 +91,15 @@ pub(crate) fn foreign(raw: &[u8]) -> Vec<Token> {
     all(raw).into_iter().filter(|token| !known(token)).collect()
 }
 
+/// The same where links were switched on: an address may be given to the terminal too, of exactly these, and nothing.
+pub(crate) fn foreign_beside(raw: &[u8], addresses: &[&str]) -> Vec<Token> {
+    let given = |token: &Token| match token {
+        Token::Osc(body) => body.strip_prefix("8;;").is_some_and(|body| body.is_empty() || addresses.contains(&body)),
+        _ => false,
+    };
+    foreign(raw).into_iter().filter(|token| !given(token)).collect()
+}
+
 const MODES: [&str; 15] = [
     "?1049h", "?1049l", "?2004h", "?2004l", "?2026h", "?2026l", "?1004h", "?1004l", "?25h", "?25l", ">1u", "<1u", "2J",
     "22;2t", "23;2t",

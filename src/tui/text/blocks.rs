@@ -1,0 +1,430 @@
+//! One stretch of Markdown as rows: headings, lists, quotes, tables, code, links and what else an answer holds.
+//! Not for: a text that still grows (`markdown`), or wrapping (`rich`).
+
+use super::code::{CodeAt, Fence};
+use super::rich::{Rich, safe_address};
+use super::table::{Signs, Table};
+use super::{Line, fit, width, wrap};
+use crate::domain::safe::Safe;
+use crate::tui::theme::{Glyphs, Ink};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Columns that words should have beside the marks of what they stand in.
+const LEAST: usize = 8;
+
+/// How Markdown is drawn.
+#[derive(Clone, Debug)]
+pub struct Look {
+    hint: Rc<str>,
+    fold: usize,
+    rule: &'static str,
+    pipe: &'static str,
+    cross: &'static str,
+    folded: &'static str,
+    ellipsis: &'static str,
+}
+
+impl Look {
+    /// With a theme's signs; nothing is folded.
+    #[must_use]
+    pub fn of(glyphs: &Glyphs) -> Self {
+        let pipe = glyphs.pipe.trim_end();
+        let cross = if pipe == "|" { "+" } else { "┼" };
+        let (folded, ellipsis) = (glyphs.folded, glyphs.ellipsis);
+        Self { hint: Rc::from(""), fold: 0, rule: glyphs.rule, pipe, cross, folded, ellipsis }
+    }
+
+    /// The same, with blocks of code folded that have more lines, and words that say how to open them.
+    #[must_use]
+    pub fn folding(self, lines: usize, hint: &str) -> Self {
+        Self { fold: lines, hint: Rc::from(hint), ..self }
+    }
+
+    pub(super) fn ellipsis(&self) -> &'static str {
+        self.ellipsis
+    }
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        let hint = Rc::from("");
+        Self { hint, fold: 0, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…" }
+    }
+}
+
+/// The kinds of Markdown that are read.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// What rows stand in: a quote, an item of a list.
+#[derive(Debug)]
+struct Inside {
+    first: String,
+    rest: String,
+    ink: Ink,
+    fresh: bool,
+}
+
+/// A block of code while it is read.
+struct Code {
+    fence: Rc<Fence>,
+    text: String,
+    fenced: bool,
+}
+
+/// Turns events into rows.
+pub(super) struct Blocks<'a> {
+    source: &'a str,
+    room: usize,
+    ink: Ink,
+    look: Look,
+    inside: Vec<Inside>,
+    lists: Vec<Option<u64>>,
+    words: Rich,
+    inks: Vec<(Ink, Option<Rc<str>>)>,
+    leaf: Ink,
+    addresses: Vec<(String, usize)>,
+    table: Option<Table>,
+    code: Option<Code>,
+    pub(super) rows: Vec<Line>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(source: &'a str, room: usize, ink: Ink, look: Look) -> Self {
+        Self {
+            source,
+            room: room.max(1),
+            ink,
+            look,
+            inside: Vec::new(),
+            lists: Vec::new(),
+            words: Rich::default(),
+            inks: Vec::new(),
+            leaf: ink,
+            addresses: Vec::new(),
+            table: None,
+            code: None,
+            rows: Vec::new(),
+        }
+    }
+
+    /// One event, with its place in the source.
+    pub(super) fn event(&mut self, event: Event<'_>, at: &Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, at),
+            Event::End(end) => self.end(end),
+            Event::Text(text) | Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.text(&text)
+            }
+            Event::Code(text) => self.words.push(&text, Some(Ink::Code), self.link().as_ref()),
+            Event::Html(html) => self.html(&html),
+            Event::InlineHtml(html) if is_break(&html) => self.words.next_line(),
+            Event::InlineHtml(html) => self.words.push(&html, Some(Ink::Dim), None),
+            Event::SoftBreak | Event::HardBreak => self.words.next_line(),
+            Event::Rule => {
+                self.gap(at.start);
+                let room = self.room.saturating_sub(self.indent());
+                self.put(Line::of(Ink::Border, &self.look.rule.repeat(room.clamp(1, 60))));
+            }
+            Event::TaskListMarker(done) => {
+                let (sign, ink) = if done { ("[x] ", Ink::Good) } else { ("[ ] ", Ink::Accent) };
+                self.words.push(sign, Some(ink), None);
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, at: &Range<usize>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.block(at),
+            Tag::Heading { level, .. } => {
+                self.block(at);
+                self.leaf = Ink::Heading;
+                self.words.push(&format!("{} ", "#".repeat(depth(level))), Some(Ink::Dim), None);
+            }
+            Tag::BlockQuote(_) => {
+                self.block(at);
+                let bar = format!("{} ", self.look.pipe);
+                self.inside.push(Inside { first: bar.clone(), rest: bar, ink: Ink::Border, fresh: true });
+            }
+            Tag::List(first) => {
+                self.block(at);
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.block(at);
+                let first = self.marker();
+                let rest = " ".repeat(width(&first));
+                self.inside.push(Inside { first, rest, ink: Ink::Dim, fresh: true });
+            }
+            Tag::CodeBlock(kind) => {
+                self.block(at);
+                let info = if let CodeBlockKind::Fenced(info) = &kind { Some(info.to_string()) } else { None };
+                if let Some(info) = &info {
+                    self.put(Line::of(Ink::Dim, &fit(&format!("```{info}"), self.left(), self.look.ellipsis)));
+                }
+                let fence = Rc::new(Fence::new(info.as_deref().unwrap_or_default()));
+                self.code = Some(Code { fence, text: String::new(), fenced: info.is_some() });
+            }
+            Tag::Table(sides) => {
+                self.block(at);
+                self.table = Some(Table { sides, rows: Vec::new() });
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            Tag::Emphasis => self.inks.push((Ink::Emphasis, self.link())),
+            Tag::Strong => self.inks.push((Ink::Heading, self.link())),
+            Tag::Strikethrough => self.inks.push((Ink::Excluded, self.link())),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.addresses.push((dest_url.to_string(), self.words.text.len()));
+                self.inks.push((Ink::Link, safe_address(&dest_url)));
+            }
+            Tag::TableCell
+            | Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::MetadataBlock(_) => {}
+        }
+    }
+
+    fn end(&mut self, end: TagEnd) {
+        match end {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.flush(),
+            TagEnd::Heading(_) => {
+                self.flush();
+                self.leaf = self.ink;
+            }
+            TagEnd::List(_) => drop(self.lists.pop()),
+            TagEnd::BlockQuote(_) | TagEnd::Item => {
+                self.flush();
+                self.leave();
+            }
+            TagEnd::CodeBlock => self.code_ends(),
+            TagEnd::Table => self.table_ends(),
+            TagEnd::TableCell => {
+                self.words.find_addresses();
+                let cell = std::mem::take(&mut self.words);
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.inks.pop()),
+            TagEnd::Link | TagEnd::Image => self.link_ends(),
+            TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::MetadataBlock(_) => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(code) = &mut self.code {
+            return code.text.push_str(text);
+        }
+        let (ink, to) = self.inks.last().cloned().map_or((None, None), |(ink, to)| (Some(ink), to));
+        self.words.push(text, ink, to.as_ref());
+    }
+
+    fn html(&mut self, html: &str) {
+        for (at, line) in html.trim_end_matches('\n').split('\n').enumerate() {
+            if at > 0 || !self.words.text.is_empty() {
+                self.words.next_line();
+            }
+            self.words.push(line, Some(Ink::Dim), None);
+        }
+    }
+
+    fn link(&self) -> Option<Rc<str>> {
+        self.inks.last().and_then(|(_, link)| link.clone())
+    }
+
+    /// Behind a link's words its address, unless those are the address.
+    fn link_ends(&mut self) {
+        let link = self.link();
+        self.inks.pop();
+        let Some((address, from)) = self.addresses.pop() else { return };
+        let shown = Safe::line(&address);
+        let words = self.words.text.get(from..).unwrap_or_default();
+        let same = words == shown.as_str() || shown.as_str().strip_prefix("mailto:") == Some(words);
+        if !same && !address.is_empty() {
+            self.words.push(&format!(" ({address})"), Some(Ink::Dim), link.as_ref());
+        }
+    }
+
+    /// A block begins: what stood before it in the same item is done.
+    fn block(&mut self, at: &Range<usize>) {
+        self.flush();
+        self.gap(at.start);
+    }
+
+    /// A blank row where the source has one before this place.
+    fn gap(&mut self, start: usize) {
+        let first_here = self.inside.last().is_some_and(|inside| inside.fresh);
+        if !first_here && blank_before(self.source, start) && self.rows.last().is_some_and(|row| !blank(row)) {
+            let bars: Line = self.inside.iter().fold(Line::new(), |mut line, inside| {
+                line.push_safe(inside.ink, &inside.rest);
+                line
+            });
+            let narrow = self.indent() == 0;
+            self.rows.push(if narrow || bars.plain().trim().is_empty() { Line::new() } else { bars });
+        }
+    }
+
+    fn marker(&mut self) -> String {
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "- ".to_owned(),
+        }
+    }
+
+    /// An item or quote is done; one that held nothing still shows its mark.
+    fn leave(&mut self) {
+        if self.inside.last().is_some_and(|inside| inside.fresh) {
+            self.put(Line::new());
+        }
+        self.inside.pop();
+    }
+
+    /// Columns that the marks take; none where they would leave no room for words.
+    fn indent(&self) -> usize {
+        let sum = self.inside.iter().map(|inside| width(&inside.rest)).sum();
+        if sum + LEAST > self.room { 0 } else { sum }
+    }
+
+    fn left(&self) -> usize {
+        self.room - self.indent()
+    }
+
+    /// A row with the marks of what it stands in before it.
+    fn put(&mut self, row: Line) {
+        if self.indent() == 0 {
+            return self.put_narrow(row);
+        }
+        let mut line = Line::new();
+        for inside in &mut self.inside {
+            let mark = if std::mem::take(&mut inside.fresh) { &inside.first } else { &inside.rest };
+            line.push_safe(inside.ink, mark);
+        }
+        line.pieces.extend(row.pieces);
+        line.code = row.code;
+        self.rows.push(line);
+    }
+
+    /// Without room for marks each stands once, before its first row or above it.
+    fn put_narrow(&mut self, row: Line) {
+        let mut line = Line::new();
+        for inside in self.inside.iter_mut().filter(|inside| inside.fresh) {
+            inside.fresh = false;
+            line.push_safe(inside.ink, &inside.first);
+        }
+        if line.width() + row.width() > self.room {
+            let marks = std::mem::take(&mut line).plain();
+            self.rows.push(Line::of(Ink::Dim, &fit(marks.trim_end(), self.room, "")));
+        }
+        line.pieces.extend(row.pieces);
+        line.code = row.code;
+        if !line.pieces.is_empty() || self.inside.is_empty() {
+            self.rows.push(line);
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.words.text.is_empty() {
+            return;
+        }
+        let mut words = std::mem::take(&mut self.words);
+        words.find_addresses();
+        for row in words.lines(self.left(), self.leaf) {
+            self.put(row);
+        }
+    }
+
+    fn table_ends(&mut self) {
+        let Some(table) = self.table.take() else { return };
+        let signs = Signs { pipe: self.look.pipe, rule: self.look.rule, cross: self.look.cross };
+        for row in table.lines(self.left(), signs) {
+            self.put(row);
+        }
+    }
+
+    fn code_ends(&mut self) {
+        let Some(Code { fence, text, fenced }) = self.code.take() else { return };
+        let safe = Safe::text(&text);
+        let lines: Vec<&str> = safe.as_str().trim_end_matches('\n').split('\n').collect();
+        let shown = if self.look.fold > 0 && lines.len() > self.look.fold { self.look.fold / 2 } else { lines.len() };
+        for line in &lines[..shown] {
+            for row in code_rows(&fence, line, self.left()) {
+                self.put(row);
+            }
+        }
+        if shown < lines.len() {
+            let more = super::counted(u64::try_from(lines.len() - shown).unwrap_or(0), "more line");
+            let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
+            self.put(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
+        }
+        if fenced {
+            self.put(Line::of(Ink::Dim, &fit("```", self.left(), "")));
+        }
+    }
+}
+
+/// The rows of one whole line of code, sanitised.
+pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, room: usize) -> Vec<Line> {
+    let place = fence.push(line);
+    let mut from = 0;
+    let mut rows = Vec::new();
+    for row in wrap::rows(line, room, 0) {
+        let mut out = Line::new();
+        out.push_safe(Ink::Code, &row);
+        if let Some(at) = line[from..].find(row.as_str()) {
+            out.code = place.map(|line| CodeAt { fence: fence.clone(), line, from: from + at });
+            from += at + row.len();
+        }
+        rows.push(out);
+    }
+    rows
+}
+
+fn depth(level: HeadingLevel) -> usize {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+fn is_break(html: &str) -> bool {
+    let inner = html.trim_matches(['<', '>', '/', ' ']);
+    inner.eq_ignore_ascii_case("br")
+}
+
+fn blank(row: &Line) -> bool {
+    row.pieces.is_empty()
+}
+
+/// Whether the line before the one with this place holds nothing but the bars of a quote.
+pub(super) fn blank_before(source: &str, at: usize) -> bool {
+    let Some(head) = source.get(..at) else { return false };
+    let Some(end) = head.rfind('\n') else { return false };
+    let before = head[..end].rsplit('\n').next().unwrap_or_default();
+    !head[..end].is_empty() && before.trim_matches(['>', ' ', '\t', '\r']).is_empty()
+}

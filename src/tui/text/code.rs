@@ -1,0 +1,260 @@
+//! Code in a text: its lines with a key each, and the colours that were worked out for lines by their keys.
+//! Not for: working colours out (`tui::highlight`), or which style an ink has (`theme`).
+//!
+//! A line's key is a hash of its language, of all lines of its block before it, and of itself; so the colours of a block
+//! that grows stay, and the same block in another place or another width has them at once.
+
+use super::Line;
+use crate::tui::theme::Ink;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Lines of a block that are coloured at most; what follows stays plain.
+const DEEPEST: usize = 5_000;
+/// A longer line stays plain, in bytes.
+const LONGEST: usize = 2_000;
+/// Lines whose colours are kept.
+const KEPT: usize = 40_000;
+/// Lines that are coloured beyond the ones that are seen.
+const AHEAD: usize = 60;
+/// Frames after which what did not come is asked for again.
+const PATIENCE: u64 = 600;
+
+/// Pieces of a line: the byte at which each ends, and its ink.
+pub type Tints = Arc<[(u32, Ink)]>;
+
+/// A block of code, as far as its lines are whole.
+#[derive(Debug, Default)]
+pub struct Fence {
+    language: String,
+    lines: RefCell<Vec<(u64, Arc<str>)>>,
+}
+
+impl Fence {
+    /// A block in a language, as its fence names it.
+    #[must_use]
+    pub fn new(info: &str) -> Self {
+        let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
+        let word: String = word.chars().filter(|c| !c.is_control()).take(30).collect();
+        Self { language: word.to_lowercase(), lines: RefCell::default() }
+    }
+
+    /// Adds a whole line. Returns its place where it can be coloured.
+    pub fn push(&self, line: &str) -> Option<usize> {
+        let mut lines = self.lines.borrow_mut();
+        if self.language.is_empty() || lines.len() >= DEEPEST {
+            return None;
+        }
+        let mut hasher = DefaultHasher::new();
+        match lines.last() {
+            Some((key, _)) => key.hash(&mut hasher),
+            None => self.language.hash(&mut hasher),
+        }
+        line.hash(&mut hasher);
+        let text = if line.len() > LONGEST { "" } else { line };
+        lines.push((hasher.finish(), Arc::from(text)));
+        (line.len() <= LONGEST).then_some(lines.len() - 1)
+    }
+}
+
+#[cfg(test)]
+impl Fence {
+    pub(crate) fn job_for_tests(&self, from: usize, to: usize) -> Job {
+        Job { language: self.language.clone(), lines: self.lines.borrow()[..to].to_vec(), from }
+    }
+}
+
+#[cfg(test)]
+impl Colours {
+    pub(crate) fn all(&self) -> Vec<(u64, Tints)> {
+        self.known.iter().map(|(key, tints)| (*key, tints.clone())).collect()
+    }
+}
+
+/// Where in a block of code a row of the screen stands.
+#[derive(Clone, Debug)]
+pub struct CodeAt {
+    /// The block.
+    pub fence: Rc<Fence>,
+    /// Which of its lines.
+    pub line: usize,
+    /// The byte of that line at which the row begins.
+    pub from: usize,
+}
+
+impl CodeAt {
+    fn key(&self) -> Option<u64> {
+        self.fence.lines.borrow().get(self.line).map(|(key, _)| *key)
+    }
+}
+
+impl PartialEq for CodeAt {
+    fn eq(&self, other: &Self) -> bool {
+        (self.key(), self.from) == (other.key(), other.from)
+    }
+}
+
+impl Eq for CodeAt {}
+
+/// Lines to be coloured.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The language as the fence names it, in lower case.
+    pub language: String,
+    /// The block's lines with their keys, from its first on.
+    pub lines: Vec<(u64, Arc<str>)>,
+    /// The first line whose colours are not known.
+    pub from: usize,
+}
+
+/// Colours of lines by their keys, the oldest dropped when there are too many, and what the last frame lacked.
+#[derive(Debug, Default)]
+pub struct Colours {
+    known: HashMap<u64, Tints>,
+    order: VecDeque<u64>,
+    asked: HashMap<u64, u64>,
+    wanted: Vec<(Rc<Fence>, usize)>,
+    frame: u64,
+}
+
+impl Colours {
+    /// A row with its colours, when they are known; else they are noted as lacking.
+    pub fn tinted(&mut self, row: &Line) -> Option<Line> {
+        let at = row.code.as_ref()?;
+        let key = at.key()?;
+        if let Some(tints) = self.known.get(&key) {
+            return Some(tint(row, tints, at.from));
+        }
+        if self.asked.get(&key).is_none_or(|frame| frame + PATIENCE < self.frame) {
+            self.wanted.push((at.fence.clone(), at.line));
+        }
+        None
+    }
+
+    /// What the frame that was just drawn lacked, a job for each block.
+    pub fn jobs(&mut self) -> Vec<Job> {
+        self.frame += 1;
+        let mut deepest: Vec<(Rc<Fence>, usize)> = Vec::new();
+        for (fence, line) in self.wanted.drain(..) {
+            match deepest.iter_mut().find(|(known, _)| Rc::ptr_eq(known, &fence)) {
+                Some((_, deep)) => *deep = line.max(*deep),
+                None => deepest.push((fence, line)),
+            }
+        }
+        deepest.into_iter().map(|(fence, deep)| self.job(&fence, deep)).collect()
+    }
+
+    fn job(&mut self, fence: &Fence, deepest: usize) -> Job {
+        let lines = fence.lines.borrow();
+        let upto = (deepest + AHEAD).min(lines.len());
+        let fresh = |(key, _): &(u64, Arc<str>)| !self.known.contains_key(key) && !self.asked.contains_key(key);
+        let from = lines[..upto].iter().position(fresh).unwrap_or(deepest);
+        if self.asked.len() > KEPT {
+            self.asked.clear();
+        }
+        self.asked.extend(lines[from..upto].iter().map(|(key, _)| (*key, self.frame)));
+        Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
+    }
+
+    /// Takes colours in. True when there are new ones.
+    pub fn put(&mut self, coloured: Vec<(u64, Tints)>) -> bool {
+        let mut new = false;
+        for (key, tints) in coloured {
+            self.asked.remove(&key);
+            if self.known.insert(key, tints).is_none() {
+                self.order.push_back(key);
+                new = true;
+            }
+        }
+        while self.order.len() > KEPT {
+            if let Some(old) = self.order.pop_front() {
+                self.known.remove(&old);
+            }
+        }
+        new
+    }
+
+    /// Lines whose colours are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether no colours are known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+/// The row with its code in colours; what is no code in it (a quote's bar, say) stays.
+fn tint(row: &Line, tints: &Tints, from: usize) -> Line {
+    let mut out = Line::new();
+    let mut at = from;
+    for piece in &row.pieces {
+        if piece.ink != Ink::Code {
+            out.pieces.push(piece.clone());
+            continue;
+        }
+        let end = at + piece.text.len();
+        let mut begun = at;
+        for (stop, ink) in tints.iter() {
+            let stop = usize::try_from(*stop).unwrap_or(usize::MAX).min(end);
+            if stop > begun
+                && let Some(words) = piece.text.get(begun - at..stop - at)
+            {
+                out.push_safe(*ink, words);
+                begun = stop;
+            }
+        }
+        out.push_safe(Ink::Code, piece.text.get(begun - at..).unwrap_or_default());
+        at = end;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(fence: &Rc<Fence>, line: usize, from: usize, text: &str) -> Line {
+        let mut row = Line::of(Ink::Code, text);
+        row.code = Some(CodeAt { fence: fence.clone(), line, from });
+        row
+    }
+
+    #[test]
+    fn colours_come_by_key_and_survive_growth() {
+        let fence = Rc::new(Fence::new("Rust,ignore"));
+        assert_eq!(fence.push("let x = 1;"), Some(0));
+        let first = row(&fence, 0, 0, "let x = 1;");
+        let mut colours = Colours::default();
+        assert_eq!(colours.tinted(&first), None);
+        let jobs = colours.jobs();
+        assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
+        assert_eq!(colours.tinted(&first), None);
+        assert!(colours.jobs().is_empty(), "asked for once");
+        let key = jobs[0].lines[0].0;
+        assert!(colours.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
+        let inks: Vec<(Ink, String)> =
+            colours.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
+        assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
+        fence.push("x");
+        let again = Rc::new(Fence::new("rust"));
+        again.push("let x = 1;");
+        assert!(colours.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
+        assert_eq!(colours.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
+        assert_eq!(Fence::new("").push("x"), None);
+        assert_eq!(Fence::new("c").push(&"x".repeat(3_000)), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut colours = Colours::default();
+        colours.put((0..100_000).map(|key| (key, Tints::from([]))).collect());
+        assert_eq!(colours.len(), KEPT);
+    }
+}

@@ -1,0 +1,186 @@
+//! Words with inks and links of their own, wrapped without losing either.
+//! Not for: where the words come from (`blocks`).
+
+use super::{Line, Piece, wrap};
+use crate::domain::safe::Safe;
+use crate::tui::theme::Ink;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Longest address that is given to a terminal.
+const LONGEST: usize = 1_500;
+
+/// Words, sanitised, and which of them have an ink or a link of their own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rich {
+    pub(super) text: String,
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Debug)]
+struct Run {
+    to: usize,
+    ink: Option<Ink>,
+    link: Option<Rc<str>>,
+}
+
+impl Rich {
+    /// Adds raw words; line ends in them stay only when they are pushed by [`Rich::next_line`].
+    pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
+        self.push_safe(Safe::line(raw).as_str(), ink, to);
+    }
+
+    pub(super) fn push_safe(&mut self, words: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
+        if words.is_empty() {
+            return;
+        }
+        self.text.push_str(words);
+        let end = self.text.len();
+        match self.runs.last_mut() {
+            Some(last) if last.ink == ink && last.link.as_ref() == to => last.to = end,
+            _ => self.runs.push(Run { to: end, ink, link: to.cloned() }),
+        }
+    }
+
+    pub(super) fn next_line(&mut self) {
+        self.push_safe("\n", None, None);
+    }
+
+    pub(super) fn append(&mut self, other: &Self) {
+        let mut from = 0;
+        for run in &other.runs {
+            self.push_safe(&other.text[from..run.to], run.ink, run.link.as_ref());
+            from = run.to;
+        }
+    }
+
+    /// Makes links of addresses that stand in the words as they are.
+    pub(super) fn find_addresses(&mut self) {
+        if !self.text.contains("://") {
+            return;
+        }
+        let mut fresh = Self::default();
+        let mut from = 0;
+        for run in &self.runs {
+            let words = &self.text[from..run.to];
+            from = run.to;
+            if run.link.is_some() || matches!(run.ink, Some(Ink::Code | Ink::Dim)) {
+                fresh.push_safe(words, run.ink, run.link.as_ref());
+                continue;
+            }
+            let mut at = 0;
+            for place in addresses(words) {
+                fresh.push_safe(&words[at..place.start], run.ink, None);
+                let address = &words[place.clone()];
+                fresh.push_safe(address, Some(Ink::Link), safe_address(address).as_ref());
+                at = place.end;
+            }
+            fresh.push_safe(&words[at..], run.ink, None);
+        }
+        *self = fresh;
+    }
+
+    /// The words in lines of at most `room` columns; what has no ink of its own has this one.
+    pub(super) fn lines(&self, room: usize, ink: Ink) -> Vec<Line> {
+        let mut out = Vec::new();
+        let mut start = 0;
+        for logical in self.text.split('\n') {
+            let mut from = 0;
+            for row in wrap::rows(logical, room, 0) {
+                let found = logical[from..].find(row.as_str()).filter(|_| !row.is_empty());
+                let mut line = Line::new();
+                match found {
+                    Some(at) => {
+                        let begun = start + from + at;
+                        from += at + row.len();
+                        self.paint(&mut line, begun..begun + row.len(), ink);
+                    }
+                    None => line.push_safe(ink, &row),
+                }
+                out.push(line);
+            }
+            start += logical.len() + 1;
+        }
+        out
+    }
+
+    fn paint(&self, line: &mut Line, part: Range<usize>, ink: Ink) {
+        let first = self.runs.partition_point(|run| run.to <= part.start);
+        let mut at = part.start;
+        for run in &self.runs[first..] {
+            let end = run.to.min(part.end);
+            if end > at {
+                let text = self.text[at..end].to_owned();
+                line.pieces.push(Piece { ink: run.ink.unwrap_or(ink), text, link: run.link.clone() });
+                at = end;
+            }
+            if at == part.end {
+                break;
+            }
+        }
+    }
+}
+
+/// The places of http and https addresses in words.
+fn addresses(words: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = words[from..].find("http").map(|at| from + at) {
+        let tail = &words[at..];
+        from = at + 4;
+        let scheme = if tail.starts_with("https://") { 8 } else { 7 };
+        if !(tail.starts_with("https://") || tail.starts_with("http://")) {
+            continue;
+        }
+        let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
+        // Cut before a character of another alphabet, or a marked one, it would lead elsewhere than it reads.
+        if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
+            continue;
+        }
+        let mut address = tail[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_']);
+        while address.ends_with(')') && address.matches(')').count() > address.matches('(').count() {
+            address = &address[..address.len() - 1];
+        }
+        if address.len() > scheme {
+            found.push(at..at + address.len());
+            from = at + address.len();
+        }
+    }
+    found
+}
+
+/// An address that may be given to a terminal as one: of a web page or mailbox, without anything but visible ASCII.
+pub(super) fn safe_address(raw: &str) -> Option<Rc<str>> {
+    let lower = raw.get(..8.min(raw.len()))?.to_ascii_lowercase();
+    let known = ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
+    (known && raw.len() <= LONGEST && raw.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Rc::from(raw))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_reach_a_terminal() {
+        for good in ["https://a.example/x?y=1#z", "HTTP://a", "mailto:a@b.example"] {
+            assert_eq!(safe_address(good).as_deref(), Some(good));
+        }
+        for bad in
+            ["javascript:alert(1)", "file:///etc/passwd", "https://a\x1b\\", "https://ä.example", "https://a b", ""]
+        {
+            assert_eq!(safe_address(bad), None, "{bad:?}");
+        }
+        assert_eq!(safe_address(&format!("https://{}", "a".repeat(3_000))), None);
+    }
+
+    #[test]
+    fn addresses_end_where_people_end_them() {
+        let found = |text: &str| addresses(text).into_iter().map(|at| text[at].to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            found("see https://a.example/b_c, (http://x.y/z(1)) and http://"),
+            ["https://a.example/b_c", "http://x.y/z(1)"]
+        );
+        assert_eq!(found("https https:// httpx:// https://bücher.example https://a/⟨U+001B⟩"), [""; 0]);
+        assert_eq!(found("看 https://a.example。"), ["https://a.example"]);
+    }
+}

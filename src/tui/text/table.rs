@@ -1,0 +1,131 @@
+//! A table as rows: columns as wide as they need or as there is room for, cells wrapped, never wider than the room.
+//! Not for: reading a table from Markdown (`blocks`).
+
+use super::rich::Rich;
+use super::{Line, width};
+use crate::tui::theme::Ink;
+use pulldown_cmark::Alignment;
+
+/// Columns under which no column of a table is squeezed; below, the table becomes a list.
+const NARROWEST: usize = 5;
+
+/// A table while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) sides: Vec<Alignment>,
+    pub(super) rows: Vec<Vec<Rich>>,
+}
+
+/// The signs that a table is drawn with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signs {
+    pub(super) pipe: &'static str,
+    pub(super) rule: &'static str,
+    pub(super) cross: &'static str,
+}
+
+impl Table {
+    /// The table's rows in `room` columns.
+    pub(super) fn lines(&self, room: usize, signs: Signs) -> Vec<Line> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let between = columns.saturating_sub(1) * 3;
+        match self.widths(columns, room.saturating_sub(between)) {
+            Some(widths) => self.grid(&widths, signs),
+            None => self.list(room),
+        }
+    }
+
+    /// How wide each column is; none when there is not room enough for a grid.
+    fn widths(&self, columns: usize, room: usize) -> Option<Vec<usize>> {
+        let mut natural = vec![1; columns];
+        for row in &self.rows {
+            for (at, cell) in row.iter().enumerate() {
+                natural[at] = natural[at].max(cell.text.split('\n').map(width).max().unwrap_or(0));
+            }
+        }
+        if natural.iter().sum::<usize>() <= room {
+            return Some(natural);
+        }
+        // The widest give way until the rest fits: all columns above one common limit get that limit.
+        let (mut low, mut high) = (0, room);
+        while low < high {
+            let limit = (low + high).div_ceil(2);
+            let sum: usize = natural.iter().map(|wide| (*wide).min(limit)).sum();
+            if sum <= room { low = limit } else { high = limit - 1 }
+        }
+        let mut widths: Vec<usize> = natural.iter().map(|wide| (*wide).min(low)).collect();
+        let mut left = room.saturating_sub(widths.iter().sum());
+        for (wide, want) in widths.iter_mut().zip(&natural) {
+            if left > 0 && *wide < *want {
+                (*wide, left) = (*wide + 1, left - 1);
+            }
+        }
+        let squeezed = |(wide, want): (&usize, &usize)| wide < want && *wide < NARROWEST;
+        (!widths.iter().zip(&natural).any(squeezed)).then_some(widths)
+    }
+
+    fn grid(&self, widths: &[usize], signs: Signs) -> Vec<Line> {
+        let mut out = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let empty = Rich::default();
+            let ink = if at == 0 { Ink::Heading } else { Ink::Text };
+            let cells: Vec<Vec<Line>> =
+                widths.iter().enumerate().map(|(n, wide)| row.get(n).unwrap_or(&empty).lines(*wide, ink)).collect();
+            for depth in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                out.push(self.row(&cells, depth, widths, signs));
+            }
+            if at == 0 {
+                let dashes: Vec<String> = widths.iter().map(|wide| signs.rule.repeat(*wide)).collect();
+                let cross = format!("{}{}{}", signs.rule, signs.cross, signs.rule);
+                out.push(Line::of(Ink::Border, &dashes.join(&cross)));
+            }
+        }
+        out
+    }
+
+    fn row(&self, cells: &[Vec<Line>], depth: usize, widths: &[usize], signs: Signs) -> Line {
+        let mut line = Line::new();
+        for (n, (cell, wide)) in cells.iter().zip(widths).enumerate() {
+            if n > 0 {
+                line.push_safe(Ink::Border, &format!(" {} ", signs.pipe));
+            }
+            let part = cell.get(depth).cloned().unwrap_or_default();
+            let blank = wide.saturating_sub(part.width());
+            let before = match self.sides.get(n) {
+                Some(Alignment::Right) => blank,
+                Some(Alignment::Center) => blank / 2,
+                _ => 0,
+            };
+            line.push_safe(Ink::Text, &" ".repeat(before));
+            line.pieces.extend(part.pieces);
+            if n + 1 < cells.len() {
+                line.push_safe(Ink::Text, &" ".repeat(blank - before));
+            }
+        }
+        line
+    }
+
+    /// Each row as `heading: cell` lines, where a grid has no room.
+    fn list(&self, room: usize) -> Vec<Line> {
+        let mut out = Vec::new();
+        let Some((heads, rows)) = self.rows.split_first() else { return out };
+        for (at, row) in rows.iter().enumerate() {
+            if at > 0 {
+                out.push(Line::new());
+            }
+            for (n, cell) in row.iter().enumerate() {
+                let mut words = Rich::default();
+                let head = heads.get(n).map_or("", |head| head.text.as_str());
+                if !head.is_empty() {
+                    words.push_safe(&format!("{head}: "), Some(Ink::Heading), None);
+                }
+                words.append(cell);
+                out.extend(words.lines(room, Ink::Text));
+            }
+        }
+        if rows.is_empty() {
+            out.extend(heads.iter().flat_map(|head| head.lines(room, Ink::Heading)));
+        }
+        out
+    }
+}

@@ -1,0 +1,111 @@
+//! Names behind an `@`: the list while one is typed, taking one, and the file that then goes with the message.
+//! Not for: commands after a slash (`ask`).
+
+use super::send;
+use crate::domain::failure::Failure;
+use crate::domain::tokens::grouped;
+use crate::engine::api::{Answer, FileAct, FileList, Request};
+use crate::tui::model::complete::{Popup, Source, mention};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+
+/// Names asked for.
+const MOST: usize = 50;
+
+/// Opens, asks anew or closes the list by what stands before the cursor.
+pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
+    let writing = model.focus == Focus::Composer && model.layers.is_empty() && model.session.is_some();
+    let found = Some(()).filter(|()| writing && !model.composer.commanding()).and_then(|()| {
+        let (row, column) = model.composer.cursor();
+        let line = model.composer.area().lines().get(row)?;
+        mention(line, column).map(|(at, word)| ((row, at), word))
+    });
+    let Some((at, word)) = found else {
+        model.popup = None;
+        return;
+    };
+    let mut popup = model.popup.take().filter(|popup| popup.at == at).unwrap_or_default();
+    let fresh = popup.ticket == 0 || popup.word != word;
+    (popup.at, popup.word) = (at, word.clone());
+    if fresh && !popup.closed {
+        popup.ticket = send(
+            model,
+            Request::Files(FileAct::Find { query: word, limit: MOST }),
+            Pending::Complete(Source::Files),
+            out,
+        );
+    }
+    model.popup = Some(popup);
+}
+
+/// Names came.
+pub(super) fn came(model: &mut Model, ticket: u64, list: FileList) {
+    if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
+        popup.fill(Source::Files, list.paths, list.note);
+    }
+}
+
+/// The list, if it is to be seen and the keys are its.
+fn open(model: &mut Model) -> Option<&mut Popup> {
+    let here = model.focus == Focus::Composer && model.layers.is_empty();
+    model.popup.as_mut().filter(|popup| here && popup.seen())
+}
+
+/// Up or down in the list. False when there is none.
+pub(super) fn step(model: &mut Model, up: bool) -> bool {
+    open(model).filter(|popup| !popup.items.is_empty()).is_some_and(|popup| {
+        popup.step(up);
+        true
+    })
+}
+
+/// Closes the list until another name is begun. False when there is none.
+pub(super) fn close(model: &mut Model) -> bool {
+    open(model).is_some_and(|popup| {
+        popup.closed = true;
+        true
+    })
+}
+
+/// Puts the selected name in. False when there is none.
+pub(super) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(popup) = open(model) else { return false };
+    let Some(item) = popup.selected().cloned() else { return false };
+    let typed = popup.word.chars().count();
+    model.popup = None;
+    model.composer.put_name(typed, &item.name);
+    model.plan.touch(model.now);
+    match item.source {
+        Source::Files => {
+            let request = Request::Files(FileAct::Read { path: item.name.clone() });
+            send(model, request, Pending::Attach(item.name), out);
+        }
+    }
+    true
+}
+
+/// The file's text came, or why it does not.
+pub(super) fn attached(model: &mut Model, path: &str, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Attached { text, masked }) => {
+            let bytes = grouped(text.len() as u64);
+            if !model.composer.attach(path, text) {
+                return;
+            }
+            model.plan.touch(model.now);
+            let key = model.keys.key_named("expand-paste");
+            let secret = match masked {
+                0 => String::new(),
+                n => format!(" {n} of what looks like secrets in it is masked."),
+            };
+            let text = format!("{path} goes with the message, {bytes} bytes as it is now; {key} shows it.{secret}");
+            model.status.say(if masked > 0 { Weight::Trouble } else { Weight::Notice }, text, model.now);
+        }
+        Ok(_) => {}
+        Err(failure) => {
+            let text = format!("{} Only its name is in the message.", failure.what);
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Reading and writing: Markdown, folds, copying parts, names behind an `@`, messages in line, the composer's own keys.
+
+use super::Stage;
+use super::fixture::{self, MAIN, run_id, said};
+use super::pictures::pictures;
+use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::message::Role;
+use pleach::domain::tokens::Certainty;
+use pleach::engine::api::{Answer, Event, FileAct, FileList, Request};
+use pleach::tui::model::queue::Standing;
+use pleach::tui::theme::{Ink, Theme};
+
+const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
+    ```rust\n/// Stores, then rotates.\nfn refresh(&mut self) -> Result<Token, Error> {\n    let next = self.store.rotate(\"now\")?; // 1\n    Ok(next)\n}\n```\n\n\
+    1. store it\n2. rotate it\n   - under a lock\n   - once\n\n> Never log a token.\n> > Not even a part.\n\n\
+    | Case | Seconds | 日本語 |\n|:-----|--------:|:------:|\n| one tab | 1 | `ok` |\n| two tabs at once | 12,000 | fails |\n\n\
+    - [x] found\n- [ ] fixed\n\n---\n\nMore in [the handbook](https://docs.example/auth?x=1) and at https://b.example/page.";
+
+fn reading(answer: &str) -> Stage {
+    let one = said(1, None, Role::User, "Explain the fault, with code.");
+    let two = said(2, Some(&one), Role::Assistant, answer);
+    let nodes = vec![one, two];
+    let main = fixture::branch(MAIN, "main", nodes.last(), None);
+    let view = fixture::view(&nodes, vec![main]);
+    fixture::open(nodes, view)
+}
+
+#[test]
+fn an_answer_in_markdown() {
+    pictures("markdown", &mut reading(ANSWER));
+    let mut stage = reading(ANSWER);
+    stage.theme = Theme::built_in("dark", false);
+    let buf = stage.buffer(100, 40);
+    let keyword = stage.theme.style(Ink::Keyword).fg.unwrap();
+    let cells = buf.content().iter().filter(|cell| cell.fg == keyword).map(ratatui::buffer::Cell::symbol);
+    let words: String = cells.collect();
+    assert!(words.contains("fn") && words.contains("let"), "{words}");
+    let ascii = {
+        stage.theme = Theme::built_in("none", true);
+        stage.screen(60, 45)
+    };
+    assert!(ascii.replace("日本語", "").is_ascii(), "{ascii}");
+}
+
+#[test]
+fn long_code_is_folded_until_z() {
+    let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
+    let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
+    let screen = stage.screen(160, 60);
+    assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
+    assert!(screen.contains("let line29") && !screen.contains("let line30"));
+    stage.press("tab z");
+    assert!(!stage.screen(160, 60).contains("more lines"));
+    stage.press("tab tab tab tab").press("pagedown pagedown pagedown pagedown");
+    let screen = stage.screen(160, 60);
+    assert!(screen.contains("let line199"), "{screen}");
+    stage.press("tab");
+    stage.press("z");
+    assert!(stage.screen(160, 60).contains("170 more lines"));
+}
+
+#[test]
+fn parts_of_a_message_are_copied() {
+    let mut stage = reading(&format!("{ANSWER}\n\n~~~\nsecond\n~~~\n---STATE---\nGoal: x\n---END STATE---"));
+    stage.press("tab Y");
+    let screen = stage.screen(100, 30);
+    for words in
+        ["code 1 rust: /// Stores, then rotates.", "code 2: second", "the message", "its turn", "the whole branch"]
+    {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    pictures("copies", &mut stage);
+    stage.press("down enter");
+    assert_eq!(stage.copied, ["second\n"]);
+    stage.press("Y").type_text("messa").press("enter");
+    assert!(stage.copied[1].starts_with("## What happens") && !stage.copied[1].contains("STATE"));
+    stage.press("Y").type_text("turn").press("enter");
+    assert!(stage.copied[2].starts_with("## you\n\nExplain the fault, with code.\n\n## gpt-4.1-mini\n\n## What"));
+    stage.press("Y").type_text("branch").press("enter");
+    assert!(matches!(stage.last(), Request::Markdown { branch: MAIN }));
+    stage.reply(|r| matches!(r, Request::Markdown { .. }), Answer::Text("# all".into()));
+    assert_eq!(stage.copied[3], "# all");
+}
+
+fn asks(stage: &Stage) -> Vec<String> {
+    let texts = stage.sent.iter().filter_map(|(_, request)| match request {
+        Request::Ask { draft, .. } => Some(draft.text.to_string()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// A stage on which an answer is coming.
+fn answering() -> Stage {
+    let mut stage = fixture::opened();
+    let after = stage.model.branch().unwrap().head;
+    stage.event(Event::TurnOpened { branch: MAIN, text: "Why?".into(), after });
+    stage.event(Event::Stream {
+        branch: MAIN,
+        run: run_id(7),
+        text: "Because the two requests race.\n".into(),
+        reasoning: String::new(),
+        tokens: 18,
+        certainty: Certainty::Estimated,
+        cost_micro: Some(150),
+    });
+    stage
+}
+
+fn closed(stage: &mut Stage, failure: Option<Failure>) {
+    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure });
+}
+
+#[test]
+fn messages_wait_in_line_and_go_one_after_another() {
+    let mut stage = answering();
+    stage.type_text("first").press("enter").type_text("second").press("enter");
+    assert_eq!(asks(&stage), [""; 0], "nothing goes while the answer is coming");
+    assert!(stage.model.composer.is_empty());
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("queued 1: first") && screen.contains("queued 2: second"), "{screen}");
+    pictures("queued", &mut stage);
+    closed(&mut stage, None);
+    assert_eq!(asks(&stage), ["first"]);
+    assert!(stage.screen(100, 30).contains("sending 1: first"));
+    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(8) });
+    stage.event(Event::TurnOpened { branch: MAIN, text: "first".into(), after: None });
+    assert!(stage.screen(100, 30).contains("queued 1: second"));
+    closed(&mut stage, None);
+    assert_eq!(asks(&stage), ["first", "second"]);
+    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(9) });
+    assert!(stage.model.queue.of(MAIN).is_empty());
+}
+
+#[test]
+fn after_a_failure_or_a_stop_nothing_goes_unasked() {
+    for stopped in [false, true] {
+        let mut stage = answering();
+        stage.type_text("next").press("enter");
+        if stopped {
+            stage.press("ctrl-p").type_text("/interrupt").press("enter");
+            let live = stage.model.live.get_mut(&MAIN).unwrap();
+            live.stopping = true;
+            closed(&mut stage, None);
+        } else {
+            closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
+        }
+        assert_eq!(asks(&stage), [""; 0]);
+        assert_eq!(stage.model.queue.of(MAIN)[0].standing, Standing::Held);
+        assert!(stage.screen(100, 30).contains("Send what waits?"), "{}", stage.screen(100, 30));
+        stage.press("enter");
+        assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
+        assert!(stage.screen(100, 30).contains("held 1: next"));
+        stage.press("enter");
+        assert_eq!(asks(&stage), ["next"], "Enter with nothing written sends it");
+    }
+}
+
+#[test]
+fn a_queued_message_comes_back_into_the_composer() {
+    let mut stage = answering();
+    stage.type_text("one").press("enter").type_text("two").press("enter").type_text("three");
+    stage.press("alt-q");
+    assert_eq!(&*stage.model.composer.text(), "two\n\nthree");
+    stage.press("ctrl-c").press("esc");
+    assert_eq!(&*stage.model.composer.text(), "one");
+    assert!(!stage.model.live[&MAIN].stopping, "the answer goes on");
+    stage.press("esc");
+    assert!(stage.model.live[&MAIN].stopping);
+    stage.press("ctrl-c alt-q");
+    assert!(stage.screen(100, 30).contains("No message waits in line"));
+}
+
+#[test]
+fn what_waits_is_kept_over_a_restart() {
+    let mut stage = answering();
+    stage.type_text("one").press("enter").type_text("two").wait(2_000);
+    let kept = stage.sent.iter().rev().find_map(|(_, request)| match request {
+        Request::KeepDraft { text, .. } => Some(text.to_string()),
+        _ => None,
+    });
+    assert_eq!(kept.as_deref(), Some("one\n\ntwo"));
+}
+
+#[test]
+fn a_message_in_line_that_is_refused_is_held() {
+    let mut stage = answering();
+    stage.type_text("next").press("enter");
+    closed(&mut stage, None);
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "It does not fit.")) });
+    assert_eq!(stage.model.queue.of(MAIN)[0].standing, Standing::Held);
+    assert!(stage.screen(100, 30).contains("was not sent: It does not fit."));
+}
+
+fn files(paths: &[&str], note: &str) -> Answer {
+    Answer::Files(FileList { paths: paths.iter().map(|&path| path.to_owned()).collect(), note: note.into() })
+}
+
+#[test]
+fn a_file_is_named_and_goes_with_the_message() {
+    let mut stage = fixture::opened();
+    stage.type_text("why does @au");
+    assert!(matches!(stage.last(), Request::Files(FileAct::Find { query, .. }) if query == "au"));
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/auth.rs", "docs/audit.md"], ""));
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("@auth.rs  src") && screen.contains("@audit.md  docs"), "{screen}");
+    pictures("names", &mut stage);
+    stage.press("down up enter");
+    assert_eq!(stage.model.composer.first_line(), "why does @src/auth.rs ");
+    assert!(matches!(stage.last(), Request::Files(FileAct::Read { path }) if path == "src/auth.rs"));
+    stage.reply(
+        |r| matches!(r, Request::Files(FileAct::Read { .. })),
+        Answer::Attached { text: "fn a() {}\n".into(), masked: 1 },
+    );
+    let screen = stage.screen(200, 30);
+    assert!(screen.contains("with src/auth.rs 10 bytes") && screen.contains("masked"), "{screen}");
+    stage.type_text("fail").wait(1_000).press("enter");
+    assert_eq!(asks(&stage), ["why does @src/auth.rs fail\n\nFile src/auth.rs:\n```rs\nfn a() {}\n```"]);
+}
+
+#[test]
+fn the_list_of_names_gives_way() {
+    let mut stage = fixture::opened();
+    stage.type_text("@x");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["x.rs"], ""));
+    stage.press("esc").press("enter");
+    assert_eq!(asks(&stage), ["@x"], "closed, Enter sends");
+    let mut stage = fixture::opened();
+    stage.type_text("@x");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&[], "This folder is not trusted."));
+    assert!(stage.screen(100, 30).contains("not trusted"));
+    stage.press("enter");
+    assert_eq!(asks(&stage), ["@x"], "nothing to take");
+    let mut stage = fixture::opened();
+    stage.type_text("mail me@x.org");
+    assert!(
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))),
+        "no name begins inside a word"
+    );
+    stage.type_text(" @big");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["big.json"], ""));
+    stage.press("tab");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Files(FileAct::Read { .. }))).unwrap().0;
+    stage.event(Event::Answer {
+        ticket,
+        result: Err(Failure::user("big.json has 4,200,000 bytes, more than 200,000.")),
+    });
+    assert!(stage.screen(160, 30).contains("more than 200,000. Only its name is in the message."));
+    assert_eq!(&*stage.model.composer.text(), "mail me@x.org @big.json ");
+}
+
+#[test]
+fn typing_is_undone_and_selected() {
+    let mut stage = fixture::opened();
+    stage.type_text("one two").press("ctrl-w").press("ctrl-u");
+    assert_eq!(stage.model.composer.first_line(), "one two");
+    stage.press("alt-u");
+    assert_eq!(stage.model.composer.first_line(), "one ");
+    stage.press("alt-a").type_text("x");
+    assert_eq!(stage.model.composer.first_line(), "x");
+    stage.press("f1");
+    assert!(stage.screen(120, 200).contains("Delete the word before the cursor."));
+}
