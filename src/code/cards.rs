@@ -137,7 +137,8 @@ struct Fill<'a> {
     texts: BTreeMap<String, Option<Arc<[u8]>>>,
     heads: BTreeMap<String, u32>,
     drafts: Vec<Draft>,
-    chosen: BTreeSet<SymbolId>,
+    /// Drafts by the first symbol of their file.
+    by_file: BTreeMap<SymbolId, Vec<usize>>,
     used: u32,
     found: Found,
 }
@@ -153,7 +154,7 @@ pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&
         texts: BTreeMap::new(),
         heads: BTreeMap::new(),
         drafts: Vec::new(),
-        chosen: BTreeSet::new(),
+        by_file: BTreeMap::new(),
         used: 0,
         found: Found::default(),
     };
@@ -195,7 +196,7 @@ impl Fill<'_> {
             }
             self.used += tokens + head;
             self.heads.entry(file.shown.to_string()).or_insert(head);
-            self.chosen.insert(hit.id);
+            self.by_file.entry(file.first).or_default().push(self.drafts.len());
             let lines = head_lines(symbol, &text);
             let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
             self.drafts.push(Draft { hit: *hit, rank, lines, text: line, signature, tokens });
@@ -223,9 +224,9 @@ impl Fill<'_> {
 
     /// Whether its signature already stands in what is sent of another.
     fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
-        self.drafts.iter().any(|draft| {
-            let same = self.index.symbol(draft.hit.id).is_some_and(|(_, other)| other.first == file.first);
-            same && draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1
+        let beside = self.by_file.get(&file.first).into_iter().flatten();
+        beside.filter_map(|at| self.drafts.get(*at)).any(|draft| {
+            draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1
         })
     }
 
@@ -261,10 +262,9 @@ impl Fill<'_> {
     /// The lines after the signature, up to the next chosen symbol or the limit.
     fn excerpt(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<((u32, u32), String)> {
         let (first, head) = head_lines(symbol, text);
-        let next = self.chosen.iter().filter_map(|id| self.index.symbol(*id)).filter(|(other, place)| {
-            place.first == file.first && other.lines.0 > head && other.lines.0 <= symbol.lines.1
-        });
-        let stop = next.map(|(other, _)| other.lines.0 - 1).min().unwrap_or(symbol.lines.1);
+        let beside = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
+        let next = beside.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1).min();
+        let stop = next.map_or(symbol.lines.1, |line| line - 1);
         let most = u32::try_from(self.limits.lines).unwrap_or(u32::MAX);
         let last = stop.min(symbol.lines.1).min(head.saturating_add(most));
         if last <= head {

@@ -2,11 +2,13 @@
 //! Sums are in whole numbers, so that they do not depend on the order of the edges.
 //! Not for: what uses a name (`parse`).
 
-use super::index::{Index, SymbolId};
+use super::index::{File, Index, SymbolId};
 use std::collections::BTreeMap;
 
 /// A name with more definitions than this says nothing of which one is meant.
 const MOST_DEFINITIONS: usize = 6;
+/// A name with more definitions is followed within one file only.
+const MOST_LOOKED_AT: usize = 24;
 /// A symbol used by more than this carries nothing back to its users.
 const MOST_USERS: usize = 64;
 /// One, in the whole numbers of the sums.
@@ -15,6 +17,77 @@ pub const UNIT: u64 = 1 << 32;
 const PASSED: u64 = 85;
 /// Rounds of the power iteration; 0.85^20 is below 4 %.
 const ROUNDS: usize = 20;
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Meant {
+    /// Nothing that is defined here, or too many things.
+    Nothing,
+    /// One symbol.
+    One(SymbolId),
+    /// One of several.
+    Several,
+}
+
+/// What each name stands for, by its number.
+fn meant(index: &Index) -> Vec<Meant> {
+    let of = |name: u32| {
+        let mut alive = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
+        match (alive.next(), alive.next()) {
+            (None, _) => Meant::Nothing,
+            (Some(only), None) => Meant::One(*only),
+            _ => Meant::Several,
+        }
+    };
+    (0_u32..).take(index.name_count()).map(of).collect()
+}
+
+/// The number of the folder of each symbol's file.
+fn folders(index: &Index) -> Vec<u32> {
+    let mut numbers = vec![u32::MAX; index.numbers()];
+    let mut known: BTreeMap<&str, u32> = BTreeMap::new();
+    for file in index.files() {
+        let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        let number = *known.entry(folder).or_insert(next);
+        numbers[file.first as usize..(file.first + file.count) as usize].fill(number);
+    }
+    numbers
+}
+
+/// The edges of a use of a name with several definitions.
+fn several(
+    index: &Index,
+    folders: &[u32],
+    file: &File,
+    user: SymbolId,
+    name: u32,
+    pairs: &mut Vec<(SymbolId, SymbolId)>,
+) {
+    let all = index.definitions(name);
+    let start = all.partition_point(|id| *id < file.first);
+    let end = all.partition_point(|id| *id < file.first + file.count);
+    let own = &all[start..end.max(start)];
+    let before = pairs.len();
+    if !own.is_empty() {
+        if own.len() <= MOST_DEFINITIONS {
+            pairs.extend(own.iter().filter(|id| **id != user).map(|id| (user, *id)));
+        }
+        return;
+    }
+    if all.len() > MOST_LOOKED_AT {
+        return;
+    }
+    let alive = || all.iter().filter(|id| index.is_symbol(**id));
+    let folder = folders[user as usize];
+    pairs.extend(alive().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
+    if pairs.len() == before {
+        pairs.extend(alive().map(|id| (user, *id)));
+    }
+    if pairs.len() - before > MOST_DEFINITIONS {
+        pairs.truncate(before);
+    }
+}
 
 /// Lists of neighbours, one after the other.
 #[derive(Default)]
@@ -64,36 +137,21 @@ pub struct Graph {
 impl Graph {
     /// From the names that symbols use. A definition in the user's own file is preferred, then one in its folder.
     pub(super) fn build(index: &Index) -> Self {
+        let count = index.numbers();
         let mut pairs = Vec::new();
+        let meant = meant(index);
+        let folders = folders(index);
         for file in index.files() {
-            let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
             for user in file.first..file.first + file.count {
                 for name in index.used(user) {
-                    let definitions = index.definitions(*name);
-                    if definitions.is_empty() || definitions.len() > 64 {
-                        continue;
-                    }
-                    let alive = || definitions.iter().filter(|id| **id != user && index.symbol(**id).is_some());
-                    let within = |id: &&SymbolId| (file.first..file.first + file.count).contains(id);
-                    let beside = |id: &&SymbolId| {
-                        index.symbol(**id).is_some_and(|(_, file)| {
-                            file.shown.rsplit_once('/').map_or("", |(folder, _)| folder) == folder
-                        })
-                    };
-                    let chosen: Vec<SymbolId> = match () {
-                        () if alive().any(|id| within(&id)) => alive().filter(within).copied().collect(),
-                        () if definitions.len() > 1 && alive().any(|id| beside(&id)) => {
-                            alive().filter(beside).copied().collect()
-                        }
-                        () => alive().copied().collect(),
-                    };
-                    if chosen.len() <= MOST_DEFINITIONS {
-                        pairs.extend(chosen.into_iter().map(|definition| (user, definition)));
+                    match meant.get(*name as usize) {
+                        None | Some(Meant::Nothing) => {}
+                        Some(Meant::One(definition)) => pairs.extend((*definition != user).then_some((user, *definition))),
+                        Some(Meant::Several) => several(index, &folders, file, user, *name, &mut pairs),
                     }
                 }
             }
         }
-        let count = index.numbers();
         Self { uses: Neighbours::build(count, &pairs, false), users: Neighbours::build(count, &pairs, true) }
     }
 

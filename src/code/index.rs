@@ -58,6 +58,7 @@ pub(super) struct Scored {
 /// All that is known of a workspace's code.
 pub struct Index {
     files: Vec<Option<File>>,
+    there: Vec<bool>,
     by_path: BTreeMap<PathBuf, u32>,
     symbols: Vec<Symbol>,
     pub(super) scored: Vec<Scored>,
@@ -77,6 +78,7 @@ impl Default for Index {
     fn default() -> Self {
         Self {
             files: Vec::new(),
+            there: Vec::new(),
             by_path: BTreeMap::new(),
             symbols: Vec::new(),
             scored: Vec::new(),
@@ -122,6 +124,7 @@ impl Index {
         self.by_path.insert(record.path.clone(), number);
         self.alive += record.symbols.len();
         self.files.push(Some(file));
+        self.there.push(true);
         self.stale = true;
     }
 
@@ -172,6 +175,7 @@ impl Index {
             let lengths = self.scored[symbol as usize].lengths;
             self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
         }
+        self.there[number as usize] = false;
         self.alive -= file.count as usize;
         self.stale = true;
         true
@@ -256,9 +260,19 @@ impl Index {
         self.files.len()
     }
 
+    /// Whether the file of a number is still there.
+    pub(super) fn is_file(&self, number: u32) -> bool {
+        self.there.get(number as usize).copied().unwrap_or_default()
+    }
+
     /// The file of a number, unless it was removed.
     pub(super) fn file(&self, number: u32) -> Option<&File> {
         self.files.get(number as usize)?.as_ref()
+    }
+
+    /// Whether a symbol is still there.
+    pub(super) fn is_symbol(&self, id: SymbolId) -> bool {
+        self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
     }
 
     /// A symbol with its file, unless that was removed.
@@ -326,6 +340,11 @@ impl Index {
 
     pub(super) fn definitions(&self, name: u32) -> &[SymbolId] {
         self.definitions.get(name)
+    }
+
+    /// How many names there are.
+    pub(super) fn name_count(&self) -> usize {
+        self.names.len()
     }
 
     /// Which symbol uses which.

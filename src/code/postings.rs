@@ -38,6 +38,11 @@ impl Interner {
         number
     }
 
+    /// How many strings have numbers.
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// The string's number, if it has one.
     pub(super) fn get(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()

@@ -71,7 +71,13 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
     }
     board.mentioned(index, query);
     let mut hits = board.combine(index, query, tuning);
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id)));
+    let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id));
+    // Twice as many as asked for: making room for other files moves some up.
+    if hits.len() > 2 * most {
+        hits.select_nth_unstable_by(2 * most, better);
+        hits.truncate(2 * most);
+    }
+    hits.sort_unstable_by(better);
     spread(index, &mut hits, tuning);
     hits.truncate(most);
     hits
@@ -145,7 +151,7 @@ impl Board {
         let mut sums: Vec<(u32, f32)> = Vec::new();
         for posting in index.holders(term) {
             let Some(scored) = index.scored.get(posting.symbol as usize) else { continue };
-            if index.file(scored.file).is_none() {
+            if !index.is_file(scored.file) {
                 continue;
             }
             found.push((posting.symbol, scored.file, self.frequency(posting.counts, scored.lengths, tuning)));
@@ -166,7 +172,7 @@ impl Board {
             self.files[file as usize] += weight * rarity * tf / (tuning.k1 + tf);
         }
         let paths: Vec<u32> =
-            index.paths_with(term).iter().copied().filter(|file| index.file(*file).is_some()).collect();
+            index.paths_with(term).iter().copied().filter(|file| index.is_file(*file)).collect();
         let rarity = idf(self.file_count, paths.len());
         for file in paths {
             self.paths[file as usize] += weight * rarity;
@@ -200,10 +206,11 @@ impl Board {
         let flow = self.flow(index, best_words, tuning);
         let mut hits = Vec::new();
         for file in index.files() {
-            let number = index.scored.get(file.first as usize).map_or(u32::MAX, |scored| scored.file);
+            let Some(number) = index.scored.get(file.first as usize).map(|scored| scored.file) else { continue };
             if file.count == 0 {
                 continue;
             }
+            let file_size = tuning.file_size * (file.count as f32).ln();
             let of_file = tuning.file * self.files[number as usize] / best_file;
             let of_path = tuning.path * self.paths[number as usize] / best_path + self.named[number as usize];
             for id in file.first..file.first + file.count {
@@ -226,7 +233,7 @@ impl Board {
                     continue;
                 }
                 let lines = (symbol.lines.1.saturating_sub(symbol.lines.0) + 1) as f32;
-                let prior = tuning.size * lines.min(400.0).ln() + tuning.file_size * (file.count as f32).ln();
+                let prior = tuning.size * lines.min(400.0).ln() + file_size;
                 let factor = factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
                 let sum = parts.sum() + prior;
                 parts.prior = sum * factor - parts.sum();

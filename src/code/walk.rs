@@ -5,8 +5,10 @@
 use super::CodeError;
 use super::language::Language;
 use super::record::{Fate, Stamp};
-use ignore::WalkBuilder;
+use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 /// Bounds of what is read.
@@ -45,33 +47,51 @@ pub struct Seen {
 ///
 /// # Errors
 /// When the folder itself cannot be read, or somebody asks to stop.
-pub fn list(root: &Path, bounds: &Bounds, go_on: &dyn Fn() -> bool) -> Result<(Vec<Seen>, bool), CodeError> {
+pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<(Vec<Seen>, bool), CodeError> {
     std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
     let walk = WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
         .follow_links(false)
         .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
-    let (mut seen, mut more) = (Vec::new(), false);
-    for entry in walk {
-        if !go_on() {
-            return Err(CodeError::Cancelled);
-        }
-        let Ok(entry) = entry else { continue };
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-            continue;
-        }
-        let Ok(path) = entry.path().strip_prefix(root) else { continue };
-        if seen.len() >= bounds.files {
-            more = true;
-            break;
-        }
-        let stamp = entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
-        seen.push(Seen { path: path.to_path_buf(), stamp, language: Language::of_path(path) });
+        .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
+        .build_parallel();
+    let (seen, count, ended) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
+    walk.run(|| {
+        Box::new(|entry| {
+            if !go_on() {
+                ended.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            let found = entry.ok().and_then(|entry| look(root, &entry));
+            if let Some(one) = found
+                && let Ok(mut seen) = seen.lock()
+            {
+                count.fetch_add(1, Ordering::Relaxed);
+                seen.push(one);
+            }
+            // Far more than the bound need not be counted.
+            if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) { WalkState::Quit } else { WalkState::Continue }
+        })
+    });
+    if ended.load(Ordering::Relaxed) {
+        return Err(CodeError::Cancelled);
     }
-    seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let mut seen = seen.into_inner().unwrap_or_default();
+    seen.sort_unstable_by(|a: &Seen, b: &Seen| a.path.cmp(&b.path));
+    let more = seen.len() > bounds.files;
+    seen.truncate(bounds.files);
     Ok((seen, more))
+}
+
+/// A regular file as it is seen from outside.
+fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        return None;
+    }
+    let path = entry.path().strip_prefix(root).ok()?;
+    let stamp = entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
+    Some(Seen { path: path.to_path_buf(), stamp, language: Language::of_path(path) })
 }
 
 /// Size and time of a file.
