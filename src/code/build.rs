@@ -3,10 +3,11 @@
 
 use super::CodeError;
 use super::index::Index;
-use super::language::Language;
+use super::language::settled;
 use super::parse::Reader;
-use super::record::{Fate, Record, Stamp, Words};
+use super::record::{Record, Stamp, Words};
 use super::walk::{Bounds, Seen, list, refused};
+use crate::domain::code::{Fate, Language};
 use crate::domain::hash::Hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ fn read_text(
         record.fate = fate;
         return;
     }
-    let language = language.settled(&record.path, text);
+    let language = settled(language, &record.path, text);
     let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     record.fate = Fate::Unreadable;
     if let Some(parsed) = reader.read(language, &name, text, go_on) {

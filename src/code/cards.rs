@@ -4,10 +4,10 @@
 
 use super::doc;
 use super::index::{File, Index, SymbolId};
-use super::rank::{Hit, Parts};
-use super::symbol::{Kind, Symbol};
+use super::rank::Hit;
+use super::symbol::Symbol;
+use crate::domain::code::{Kind, Near, NearWhy, Touchpoint};
 use crate::domain::hash::Hash;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,65 +46,6 @@ impl Limits {
         let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
         Self { budget, items: 400, lines: 30, tokens: 600, excerpts }
     }
-}
-
-/// A symbol with what is sent of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Touchpoint {
-    /// The file beneath the root, with `/`.
-    pub path: String,
-    /// First and last line, from 1, of what is sent.
-    pub span: (u32, u32),
-    /// The symbol's name.
-    pub symbol: String,
-    /// With modules and types before it.
-    pub qualified: String,
-    /// What it is.
-    pub kind: Kind,
-    /// First and last line of the whole symbol.
-    pub whole: (u32, u32),
-    /// Its signature, on one line.
-    pub signature: String,
-    /// What is sent.
-    pub text: String,
-    /// What that costs, the line with the file's path included in the first of each file.
-    pub tokens: u32,
-    /// Its rank, from 1.
-    pub rank: u32,
-    /// Higher is better; only comparable within one query.
-    pub score: f32,
-    /// What the score is made of.
-    pub score_parts: Parts,
-    /// The hash of the file.
-    pub file_hash: Hash,
-}
-
-/// A symbol that was not sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Near {
-    /// The file.
-    pub path: String,
-    /// The symbol.
-    pub symbol: String,
-    /// Its score.
-    pub score: f32,
-    /// Why not.
-    pub why: NearWhy,
-}
-
-/// Why a symbol was not sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NearWhy {
-    /// No room.
-    NoRoom {
-        /// Tokens that it would have taken.
-        needed: u32,
-    },
-    /// It stands in another one that is sent.
-    Inside,
-    /// Its file is not as it was read.
-    Changed,
 }
 
 /// Touchpoints for one query.
@@ -225,9 +166,9 @@ impl Fill<'_> {
     /// Whether its signature already stands in what is sent of another.
     fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
         let beside = self.by_file.get(&file.first).into_iter().flatten();
-        beside.filter_map(|at| self.drafts.get(*at)).any(|draft| {
-            draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1
-        })
+        beside
+            .filter_map(|at| self.drafts.get(*at))
+            .any(|draft| draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1)
     }
 
     fn line(&self, id: SymbolId, symbol: &Symbol, signature: &str) -> String {
@@ -314,11 +255,29 @@ impl Fill<'_> {
                 rank: draft.rank,
                 score: draft.hit.score,
                 score_parts: draft.hit.parts,
+                why: why(&draft.hit, &symbol.name),
                 file_hash: file.hash,
             });
         }
         self.found
     }
+}
+
+/// The weightiest reasons for a hit, in words.
+fn why(hit: &Hit, name: &str) -> String {
+    let parts = hit.parts;
+    let exact = format!("{name} is named");
+    let all = [
+        (parts.exact, exact.as_str()),
+        (parts.words, "its words"),
+        (parts.file, "its file's words"),
+        (parts.path, "its path"),
+        (parts.graph, "what it uses or what uses it"),
+        (parts.near, "what stands around it"),
+    ];
+    let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
+    let told = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);
+    told.map(|(_, said)| *said).collect::<Vec<_>>().join(", ")
 }
 
 fn heading(file: &File) -> String {

@@ -1,9 +1,9 @@
 //! Records as bytes and back. Bytes that no record gives are refused, never trusted: every number is checked.
 //! Not for: files of records (`cache`).
 
-use super::language::LANGUAGES;
-use super::record::{Counts, FATES, Record, Stamp, Words};
-use super::symbol::{Kind, Span, Symbol};
+use super::record::{Counts, Record, Stamp, Words};
+use super::symbol::{Span, Symbol};
+use crate::domain::code::{FATES, Kind, LANGUAGES};
 use crate::domain::hash::Hash;
 use std::path::{Path, PathBuf};
 

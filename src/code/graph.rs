@@ -146,7 +146,9 @@ impl Graph {
                 for name in index.used(user) {
                     match meant.get(*name as usize) {
                         None | Some(Meant::Nothing) => {}
-                        Some(Meant::One(definition)) => pairs.extend((*definition != user).then_some((user, *definition))),
+                        Some(Meant::One(definition)) => {
+                            pairs.extend((*definition != user).then_some((user, *definition)))
+                        }
                         Some(Meant::Several) => several(index, &folders, file, user, *name, &mut pairs),
                     }
                 }

@@ -3,11 +3,11 @@
 //! Not for: reading files (`build`), scores (`rank`).
 
 use super::graph::Graph;
-use super::language::Language;
 use super::postings::{Interner, Lists, Posting};
-use super::record::{Fate, Record, Stamp};
-use super::symbol::{Kind, Symbol};
+use super::record::{Record, Stamp};
+use super::symbol::Symbol;
 use super::words::Analyzer;
+use crate::domain::code::{Fate, Kind, Language};
 use crate::domain::hash::Hash;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

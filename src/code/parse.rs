@@ -3,12 +3,13 @@
 //! Not for: which files are read (`walk`), or keeping what was read (`record`).
 
 use super::declarator::{declares_function, function_value, name_of};
-use super::language::Language;
+use super::language::grammar;
 use super::lead::{Lead, Waiting};
 use super::record::{Field, Words};
 use super::spec::{Role, roles};
-use super::symbol::{Kind, Span, Symbol};
+use super::symbol::{Span, Symbol};
 use super::words::{Analyzer, words_of};
+use crate::domain::code::{Kind, Language};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
@@ -57,7 +58,7 @@ impl Reader {
 }
 
 fn prepare(language: Language) -> Option<Ready> {
-    let grammar = language.grammar();
+    let grammar = grammar(language);
     let mut parser = Parser::new();
     parser.set_language(&grammar).ok()?;
     Some(Ready { parser, roles: roles(language, &grammar) })

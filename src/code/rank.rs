@@ -6,9 +6,8 @@ use super::graph::UNIT;
 use super::index::{Index, SymbolId};
 use super::query::Query;
 use super::record::Counts;
-use super::symbol::Kind;
 use super::tuning::Tuning;
-use serde::{Deserialize, Serialize};
+use crate::domain::code::{Kind, Parts};
 use std::cmp::Ordering;
 
 /// Shorter words have no shorter or longer forms.
@@ -17,33 +16,6 @@ const SHORTEST_FORM: usize = 3;
 const LONGER_BY: usize = 6;
 /// Longer forms of one word that are looked at.
 const MOST_FORMS: usize = 100;
-
-/// What a score is made of; the sum is the score.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Parts {
-    /// The symbol's own words.
-    pub words: f32,
-    /// Its file's words.
-    pub file: f32,
-    /// Words of its path.
-    pub path: f32,
-    /// What it uses and what uses it.
-    pub graph: f32,
-    /// What stands around it and beside it.
-    pub near: f32,
-    /// A name of it that the query writes out.
-    pub exact: f32,
-    /// Its size and what it is.
-    pub prior: f32,
-}
-
-impl Parts {
-    /// The sum.
-    #[must_use]
-    pub fn sum(&self) -> f32 {
-        self.words + self.file + self.path + self.graph + self.near + self.exact + self.prior
-    }
-}
 
 /// A symbol that a query is about.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -171,8 +143,7 @@ impl Board {
             let tf = tf / (1.0 - tuning.file_b + tuning.file_b * length);
             self.files[file as usize] += weight * rarity * tf / (tuning.k1 + tf);
         }
-        let paths: Vec<u32> =
-            index.paths_with(term).iter().copied().filter(|file| index.is_file(*file)).collect();
+        let paths: Vec<u32> = index.paths_with(term).iter().copied().filter(|file| index.is_file(*file)).collect();
         let rarity = idf(self.file_count, paths.len());
         for file in paths {
             self.paths[file as usize] += weight * rarity;

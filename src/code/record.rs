@@ -1,11 +1,10 @@
 //! What is kept of one file: its symbols, the words of each by field, and the names that each uses.
 //! Not for: reading it from source (`parse`), searching it (`index`), its bytes in the cache (`codec`).
 
-use super::language::Language;
 use super::symbol::Symbol;
 use super::words::Analyzer;
+use crate::domain::code::{Fate, Language};
 use crate::domain::hash::Hash;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -129,28 +128,6 @@ impl Words {
 fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
-
-/// What became of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// Its symbols are known.
-    Parsed,
-    /// No grammar for it.
-    NoLanguage,
-    /// Larger than the bound.
-    TooLarge,
-    /// It holds bytes that no text has.
-    Binary,
-    /// A program wrote it, by its name, its first lines or its long lines.
-    Generated,
-    /// It could not be read.
-    Unreadable,
-}
-
-/// Every fate, in the order of their stored numbers.
-pub const FATES: [Fate; 6] =
-    [Fate::Parsed, Fate::NoLanguage, Fate::TooLarge, Fate::Binary, Fate::Generated, Fate::Unreadable];
 
 /// What is known of a file by looking at it from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

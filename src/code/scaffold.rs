@@ -4,8 +4,7 @@
 use super::cards::Sources;
 use super::doc::first_sentence;
 use super::index::{File, Index, SymbolId};
-use super::symbol::Kind;
-use serde::{Deserialize, Serialize};
+use crate::domain::code::{Anchor, Kind, Scaffold};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -13,32 +12,6 @@ use std::fmt::Write as _;
 const NAMED: usize = 12;
 /// Folders that are tried after one that did not fit.
 const TRIED: usize = 8;
-
-/// A symbol that much depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anchor {
-    /// The file beneath the root.
-    pub path: String,
-    /// Its line, from 1.
-    pub line: u32,
-    /// Its full name.
-    pub symbol: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The first sentence of its documentation.
-    pub doc: String,
-}
-
-/// The map.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scaffold {
-    /// One line a folder, indented; what a folder holds stands behind its name.
-    pub text: String,
-    /// What it costs.
-    pub tokens: u32,
-    /// The most central symbols, the first the most.
-    pub anchors: Vec<Anchor>,
-}
 
 #[derive(Default)]
 struct Folder {

@@ -1,8 +1,7 @@
 //! What the nodes of each grammar mean to us, as tables by node kind.
 //! Not for: walking a tree (`parse`).
 
-use super::language::Language;
-use super::symbol::Kind;
+use crate::domain::code::{Kind, Language};
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

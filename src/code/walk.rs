@@ -3,8 +3,9 @@
 //! Not for: reading symbols (`parse`).
 
 use super::CodeError;
-use super::language::Language;
-use super::record::{Fate, Stamp};
+use super::language::of_path;
+use super::record::Stamp;
+use crate::domain::code::{Fate, Language};
 use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -71,7 +72,11 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
                 seen.push(one);
             }
             // Far more than the bound need not be counted.
-            if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) { WalkState::Quit } else { WalkState::Continue }
+            if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
+                WalkState::Quit
+            } else {
+                WalkState::Continue
+            }
         })
     });
     if ended.load(Ordering::Relaxed) {
@@ -91,7 +96,7 @@ fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
     }
     let path = entry.path().strip_prefix(root).ok()?;
     let stamp = entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
-    Some(Seen { path: path.to_path_buf(), stamp, language: Language::of_path(path) })
+    Some(Seen { path: path.to_path_buf(), stamp, language: of_path(path) })
 }
 
 /// Size and time of a file.

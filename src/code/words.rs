@@ -4,7 +4,7 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Longest word that is looked at, in bytes; longer ones are data.
 pub const LONGEST: usize = 80;
@@ -14,7 +14,7 @@ const REMEMBERED: usize = 50_000;
 /// Terms of words; remembers what it has worked out.
 pub struct Analyzer {
     stemmer: Stemmer,
-    known: HashMap<Box<str>, Rc<[Box<str>]>>,
+    known: HashMap<Box<str>, Arc<[Box<str>]>>,
 }
 
 impl Default for Analyzer {
@@ -25,15 +25,15 @@ impl Default for Analyzer {
 
 impl Analyzer {
     /// The terms of one identifier or word: its parts, and the whole written together where there are several parts.
-    pub fn terms(&mut self, word: &str) -> Rc<[Box<str>]> {
+    pub fn terms(&mut self, word: &str) -> Arc<[Box<str>]> {
         if let Some(known) = self.known.get(word) {
-            return Rc::clone(known);
+            return Arc::clone(known);
         }
-        let made: Rc<[Box<str>]> = self.make(word).into();
+        let made: Arc<[Box<str>]> = self.make(word).into();
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
-        self.known.insert(word.into(), Rc::clone(&made));
+        self.known.insert(word.into(), Arc::clone(&made));
         made
     }
 

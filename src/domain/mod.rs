@@ -9,6 +9,7 @@ pub mod asks;
 pub mod blocked;
 pub mod branch;
 pub mod capsule;
+pub mod code;
 pub mod compare;
 pub mod condense;
 pub mod damage;

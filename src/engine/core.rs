@@ -3,6 +3,7 @@
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
+use super::coder::Coder;
 use super::compaction::Looked;
 use super::condense::Drafts;
 use super::live::Live;
@@ -67,6 +68,8 @@ pub(super) struct Core {
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
     pub(super) seeker: Seeker,
+    /// The workspace's code.
+    pub(super) coder: Coder,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -96,6 +99,7 @@ impl Core {
     ) -> Self {
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
+            coder: Coder::start(&setup, events.clone()),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

@@ -369,6 +369,29 @@ pub enum Request {
         /// Look whatever the query says.
         anyway: bool,
     },
+    /// Reads the code of a workspace, or what of it has changed; answered when that is done.
+    IndexCode {
+        /// Its folder; the program's own when none.
+        root: Option<std::path::PathBuf>,
+    },
+    /// Looks through the code of a workspace, which is read before where needed, for what a question is about.
+    FindCode {
+        /// Its folder; when none the program's own if that was indexed, else the one indexed last.
+        root: Option<std::path::PathBuf>,
+        /// The question, a task, or a commit's message.
+        query: String,
+        /// Tokens for what is found.
+        budget: u32,
+    },
+    /// The map of a workspace's code.
+    MapCode {
+        /// Its folder, as for [`Request::FindCode`].
+        root: Option<std::path::PathBuf>,
+        /// Tokens for the tree of folders.
+        budget: u32,
+        /// How many central symbols.
+        anchors: usize,
+    },
     /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
     Models {
         /// One profile only.
