@@ -6,6 +6,7 @@ pub use super::commands::{
     SessionCommand, StateCommand,
 };
 use super::memory::MemoryCommand;
+use super::consent::RulesCommand;
 use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
@@ -68,6 +69,9 @@ pub struct Global {
     /// Profile for this call.
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
+    /// Let a tool act without asking in this call: its name, or with what it may act on, as `run:cargo test*`.
+    #[arg(long, global = true, value_name = "TOOL[:ON]")]
+    pub allow: Vec<String>,
     /// Print JSON.
     #[arg(long, global = true)]
     pub json: bool,
@@ -191,6 +195,9 @@ pub enum Command {
     /// Tasks of the branch.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Rules about what tools may do without asking.
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -414,6 +421,10 @@ mod tests {
         "task done",
         "task done it works",
         "task list --json",
+        "rules list --json",
+        "rules allow run cargo-test --folder",
+        "rules remove deny run",
+        "ask hi --allow run:make",
         "exclude I --once",
         "exclude I --message",
         "include I",

@@ -8,6 +8,7 @@ mod client;
 mod code;
 mod commands;
 mod condense;
+mod consent;
 mod diffs;
 mod editor;
 mod files;
@@ -104,7 +105,8 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
 
 /// Runs a command on given streams, and gives its exit code.
 pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
-    let client = Client::new(door, events);
+    let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
+    let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
     let result = run.command(args);
     finish(result, &mut run.io)
@@ -190,6 +192,7 @@ impl Run<'_, '_> {
             ) => self.mark(command),
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
+            Some(Command::Rules(command)) => consent::rules(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats) => condense::stats(self),

@@ -12,6 +12,9 @@ use std::io::{BufRead, Read, Write};
 /// Most bytes that are read from standard input as a text.
 const MOST_INPUT: u64 = 256 << 20;
 
+/// Most bytes of a typed line.
+const MOST_LINE: u64 = 64 << 10;
+
 /// Where a command reads and writes.
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own about a stream")]
 pub struct Io<'a> {
@@ -103,6 +106,12 @@ impl Io<'_> {
             [only] if only == "-" => self.read_all().map(Some),
             words => Ok(Some(words.join(" "))),
         }
+    }
+
+    /// A line that a person types.
+    pub fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
     /// All of standard input; one line end at its end is not part of the text.

@@ -123,6 +123,13 @@ actions! {
     TakeTurn "take-turn" "Take this turn to be picked together with others, or no longer.",
     PickOver "pick-over" "Pick it onto the other branch, as a pinned text that knows where it came from.",
     BringBack "bring-back" "Bring what this branch came to onto the other one, as a card that links to its sources.",
+    AnswerTool "answer-tool" "Look at the call to a tool that waits for your word.",
+    AllowTool "allow-tool" "Let it be done: of files, the changes that are chosen.",
+    RefuseTool "refuse-tool" "Refuse it; the model is told that nothing was done.",
+    RefuseWhy "refuse-why" "Refuse it, and tell the model why.",
+    AllowAlways "allow-always" "Let it be done, and the like of it from now on, in this session or folder.",
+    TakeHunk "take-hunk" "Take the selected change, or leave it out.",
+    Rules "rules" "List the rules about calls to tools, and take them off.",
     TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
 }
 

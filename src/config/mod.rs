@@ -2,6 +2,7 @@
 //! Not for: acting on any of it.
 
 mod actions;
+pub mod editor;
 pub mod error;
 pub mod keymap;
 pub mod layer;

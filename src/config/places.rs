@@ -35,6 +35,8 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
+    /// On a call to a tool that waits for a word.
+    Consent,
 }
 
 impl When {
@@ -56,11 +58,12 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
+            Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -73,6 +76,7 @@ impl When {
         Self::Trials,
         Self::Calls,
         Self::Compare,
+        Self::Consent,
         Self::Picker,
         Self::Editor,
     ];

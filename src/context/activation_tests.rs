@@ -11,6 +11,7 @@ fn touch(text: &str) -> Touch {
         model: text.contains('m'),
         plan: text.contains('p'),
         found: text.contains('f'),
+        against: text.contains('x'),
     }
 }
 
@@ -38,6 +39,7 @@ fn activation_is_the_formula() {
     assert_eq!([active("u"), active("m"), active("p"), active("f"), active("umpf")], [1_000, 600, 200, 400, 2_200]);
     assert_eq!([active(". u"), active(". . u"), active("u u")], [700, 490, 1_700]);
     assert_eq!(active("umpf umpf umpf umpf umpf umpf umpf umpf umpf umpf"), 7_126, "below 10, it settles at 7.33");
+    assert_eq!([active("x"), active("ux"), active("um x"), active("x um")], [0, 0, 900, 120]);
     let spec = Activation { user: Milli(9_000), ..Activation::default() };
     assert_eq!(activation(&item(1, Held::Free, "u u u").seen, NONE, &spec).0, 10_000);
 }
@@ -109,8 +111,15 @@ fn two_questions_of_another_subject_end_a_lease() {
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
-    let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let touch = touch.prop_map(|(user, model, plan, found)| Touch { user, model, plan, found, ..Touch::default() });
+    let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let touch = touch.prop_map(|(user, model, plan, found, against)| Touch {
+        item: Hash::default(),
+        user,
+        model,
+        plan,
+        found,
+        against,
+    });
     let held = prop_oneof![
         3 => Just(Held::Free),
         2 => (0_u32..5).prop_map(|renewals| Held::Leased { renewals }),

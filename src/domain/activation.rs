@@ -26,6 +26,9 @@ pub struct Touch {
     /// It was found for the message.
     #[serde(skip_serializing_if = "no")]
     pub found: bool,
+    /// A tool that failed named something of it.
+    #[serde(skip_serializing_if = "no")]
+    pub against: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -71,6 +74,8 @@ pub struct Activation {
     pub plan: Milli,
     /// Added when it was found for a question of the present cluster.
     pub found: Milli,
+    /// Taken off when a tool that failed named something of it.
+    pub negative: Milli,
     /// From this activation on an item is leased.
     pub promote: Milli,
     /// So is one that was referred to in this many of the last `within` turns.
@@ -97,6 +102,7 @@ impl Default for Activation {
             model: Milli(600),
             plan: Milli(200),
             found: Milli(400),
+            negative: Milli(1_000),
             promote: Milli(2_000),
             turns: 2,
             within: 5,

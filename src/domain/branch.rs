@@ -9,6 +9,7 @@ use super::mark::{Atom, Mark};
 use super::mode::Mode;
 use super::plan::Anchor;
 use super::task::TaskSpan;
+use super::tree::{Slot, Tree};
 use serde::{Deserialize, Serialize};
 
 /// A session as a list shows it.
@@ -108,6 +109,16 @@ pub struct Branch {
     /// Ids of the capsules in use, at most one of each kind and lane: the newest level of each.
     #[serde(default)]
     pub capsules: Vec<Hash>,
+}
+
+/// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+#[must_use]
+pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {
+    let mut sorted: Vec<&Branch> = branches.iter().collect();
+    sorted.sort_by_key(|branch| (branch.id != current, branch.archived));
+    let tip = |branch: &Branch| branch.head.and_then(|id| tree.slot(id));
+    let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| tree.contains(wanted, tip));
+    sorted.iter().find(holds).map(|branch| branch.id)
 }
 
 /// One version of the state block.

@@ -12,6 +12,7 @@ pub mod capsule;
 pub mod code;
 pub mod compare;
 pub mod condense;
+pub mod consent;
 pub mod damage;
 pub mod diff;
 pub mod embed;

@@ -188,12 +188,12 @@ impl Core {
     pub(super) fn looked(&mut self, looked: Looked) {
         let Looked { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.drafts.busy(branch)) else { return };
-        if let Err(failure) = self.draft_due(branch, up_to, cause) {
+        if let Err(failure) = self.draft_due(branch, CapsuleKind::Lane, up_to, cause) {
             tracing::debug!(%failure, "a summary that is due was not drafted");
         }
     }
 
-    fn draft_due(&mut self, id: BranchId, up_to: u32, cause: String) -> Result<(), Failure> {
+    fn draft_due(&mut self, id: BranchId, kind: CapsuleKind, up_to: u32, cause: String) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == Measure::Off {
@@ -209,7 +209,34 @@ impl Core {
         }
         let callable = self.setup.servers.ready(&rules.profile).is_ok();
         let by = if callable { rules.compaction.by } else { By::Extractive };
-        self.start_draft(None, id, CapsuleKind::Lane, Some(up_to), by, Some(cause))
+        self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
+    }
+
+    /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
+    /// themselves (S004-59). Says what happens, or how to have it done.
+    pub(super) fn sum_up_task(&mut self, id: BranchId, name: &str) -> String {
+        let Ok(turns) = self.turns_until_now(id) else { return String::new() };
+        let by_itself = self.branch(id).and_then(|branch| self.rules(&branch));
+        let off = by_itself.map_or(true, |rules| rules.compaction.measure == Measure::Off);
+        if turns == 0 || self.store.read_only() {
+            return String::new();
+        }
+        if self.setup.patient {
+            return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of its turns.");
+        }
+        if off || self.drafts.busy(id) {
+            return format!(" /compress session {turns} drafts a summary of its turns.");
+        }
+        match self.draft_due(id, CapsuleKind::Session, turns, format!("the task {name} is done")) {
+            Ok(()) => " A summary of its turns is drafted; F5 shows it.".to_owned(),
+            Err(failure) => format!(" No summary of its turns is drafted: {failure}"),
+        }
+    }
+
+    fn turns_until_now(&self, id: BranchId) -> Result<u32, Failure> {
+        let session = self.session_of(id)?;
+        let path = session.paths.get(&session.tree, session.head(session.branch(id)?));
+        Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
     }
 
     fn too_much(&mut self, branch: BranchId) {

@@ -61,20 +61,7 @@ struct Making {
 }
 
 impl Core {
-    /// Starts a draft; it is answered when it is there. Without a ticket it is made by itself.
-    pub(super) fn draft_capsule(
-        &mut self,
-        ticket: Option<Ticket>,
-        id: BranchId,
-        kind: CapsuleKind,
-        up_to: Option<u32>,
-        by: By,
-    ) -> Result<(), Failure> {
-        let cause = ticket.is_none().then(|| "it was due".to_owned());
-        self.start_draft(ticket, id, kind, up_to, by, cause)
-    }
-
-    /// The same, with why it is made by itself.
+    /// Starts a draft; it is answered when it is there. One that nobody asked for has no ticket and a cause.
     pub(super) fn start_draft(
         &mut self,
         ticket: Option<Ticket>,

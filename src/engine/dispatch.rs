@@ -28,7 +28,7 @@ impl Core {
                 self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
             }
             Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
-                self.draft_capsule(Some(ticket), branch, kind, up_to, by)
+                self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Find { line, limit } => {
@@ -87,6 +87,8 @@ impl Core {
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::Rules => self.rules_listed(),
+            Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
         }
     }
@@ -106,6 +108,7 @@ impl Core {
             Request::Mark { branch, items, act } => self.mark(branch, &items, act),
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::WireText { branch } => self.wire_text(branch),
@@ -146,7 +149,7 @@ impl Core {
             self.show_branch(branch);
         }
         let what =
-            if trusted { "This folder is trusted: read-only tools are offered." } else { "No tools are offered here." };
+            if trusted { "This folder is trusted: tools are offered; what changes anything asks first." } else { "No tools are offered here." };
         match saved {
             Ok(()) => Answer::Done(what.into()),
             Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),

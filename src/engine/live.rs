@@ -55,6 +55,8 @@ pub(super) struct Live {
     /// Marks that counted in any of them, with their revisions.
     pub(super) counted: HashSet<(Atom, u64)>,
     pub(super) traces: Vec<ToolTrace>,
+    /// The call that waits for a person.
+    pub(super) asks: Option<super::consent::Waiting>,
     pub(super) cancel: Arc<AtomicBool>,
     pub(super) quirk: Option<Quirk>,
     /// What is still to be done, in order.
@@ -96,6 +98,7 @@ impl Core {
             sent: HashSet::new(),
             counted: HashSet::new(),
             traces: Vec::new(),
+            asks: None,
             cancel: Arc::new(AtomicBool::new(false)),
             quirk: None,
             pending: VecDeque::new(),

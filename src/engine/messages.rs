@@ -5,7 +5,7 @@
 use super::api::{Answer, Event, Ticket};
 use super::core::Core;
 use super::session::{Session, draft_key};
-use crate::domain::branch::Branch;
+use crate::domain::branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::find::{Find, FoundMessages};
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -102,13 +102,8 @@ impl Core {
 }
 
 impl Session {
-    /// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+    /// A branch whose path holds a node.
     pub(super) fn holding(&self, node: NodeId) -> Option<BranchId> {
-        let wanted = self.tree.slot(node)?;
-        let mut sorted: Vec<&Branch> = self.branches.iter().collect();
-        sorted.sort_by_key(|branch| (branch.id != self.current, branch.archived));
-        let tip = |branch: &Branch| branch.head.and_then(|id| self.tree.slot(id));
-        let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| self.tree.contains(wanted, tip));
-        sorted.iter().find(holds).map(|branch| branch.id)
+        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }
 }

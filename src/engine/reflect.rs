@@ -16,18 +16,21 @@ use crate::domain::branch::Branch;
 use crate::domain::evidence::ClusterId;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
+use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::lane::Lane;
 use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::message::{Content, End, NodeHead, Role};
 use crate::domain::op::Change;
 use crate::domain::plan::{Form, Reason, Row, RowKind};
+use crate::domain::trace::ToolStatus;
 use crate::domain::transition::{Standing, Subject};
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A symbol that so many items of a call hold names none of them.
 const SHARED: usize = 3;
+/// Tool calls of other branches that may have come between those of a turn.
+const OTHERS: usize = 64;
 /// Tokens of a card beside its messages' words, roughly.
 const LABEL: u32 = 40;
 
@@ -243,9 +246,27 @@ impl Core {
         for turn in &refers[1] {
             found.entry(*turn).or_default().model = true;
         }
+        for turn in holders(&texts, &self.failed_on(scene)?) {
+            found.entry(turn).or_default().against = true;
+        }
         let cluster = scene.live.solved.bag.subject.map(|placed| placed.id);
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: scene.first(turn), ..touch });
         Ok(Touches { cluster, touched: touched.collect() })
+    }
+
+    /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
+    fn failed_on(&self, scene: &Scene<'_>) -> Result<BTreeSet<String>, Failure> {
+        let nodes = scene.path.turns[scene.here].nodes.clone();
+        let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
+        let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
+        if results.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let traces = self.store.traces(scene.branch.session, results.len() + OTHERS)?;
+        let failed = traces.iter().filter(|trace| {
+            trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
+        });
+        Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
 
     /// What the person asked in the turn that ends.

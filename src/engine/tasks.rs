@@ -23,6 +23,7 @@ impl Core {
         let here = session.head(&branch).map(|slot| session.tree.head(slot).key);
         let mut tasks = branch.overrides.tasks.clone();
         let ended = task::running(&tasks).map(|task| task.name.clone());
+        let running = ended.clone();
         if let Some(last) = tasks.last_mut().filter(|_| ended.is_some()) {
             (last.done, last.to) = (true, here);
         }
@@ -52,9 +53,9 @@ impl Core {
         let change =
             Change::Overrides { branch: id, before: Box::new(branch.overrides.clone()), after: Box::new(overrides) };
         self.change_task(&branch, &what, change, outcome)?;
-        let over = matches!(act, TaskAct::Done(_));
-        let offer = if over { " `pleach compress` drafts a summary of its turns." } else { "" };
-        Ok(Answer::Done(format!("{}. u undoes it.{offer}", super::session::capital(&what))))
+        let done = running.filter(|_| matches!(act, TaskAct::Done(_)));
+        let summary = done.map_or_else(String::new, |name| self.sum_up_task(id, &name));
+        Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
     /// Writes the change with all that goes with it: the program's own pins end, and an outcome is remembered.

@@ -7,6 +7,7 @@ use super::types::StoreError;
 use super::{capsules, content, sessions};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, SessionId};
+use crate::domain::mark::Mark;
 use crate::domain::message::{Content, Part};
 use crate::domain::op::{Change, Operation};
 use crate::domain::trace::ToolTrace;
@@ -99,6 +100,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     for text in super::memory::forget_messages(apply, session, &gone.names)? {
         gone.hear(&text);
     }
+    brought(apply, row, &mut gone)?;
     traces(apply, row, &gone)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
@@ -263,6 +265,30 @@ fn names(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError>
     Ok(())
 }
 
+/// What was brought onto another branch carries a copy of the text. The acts that brought it are forgotten, so that neither
+/// undo nor redo finds it, and the copies count as removed texts.
+fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+    let made = |mark: &Mark, keys: &[Hash]| {
+        mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
+    };
+    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        let Gone { keys, texts, .. } = &mut *gone;
+        operation.changes.retain(|change| {
+            let Change::Mark { before, after, .. } = change else { return true };
+            let copies = || [before, after].into_iter().flatten().filter(|mark| made(mark, keys));
+            texts.extend(copies().filter_map(|mark| mark.note.as_deref()).map(one_line));
+            copies().next().is_none()
+        });
+        if operation.changes.len() < all {
+            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    Ok(())
+}
+
 /// Undo must not bring a quotation back.
 fn operations(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
     let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
@@ -311,6 +337,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "metrics",
         "plan_run",
         "tool_trace",
+        "file_text",
         "operation",
         "state_version",
         "branch",

@@ -387,3 +387,25 @@ fn a_task_that_ends_takes_the_programs_leases_with_it() {
     client.must(Request::Undo);
     assert_eq!(marks(&mut client, branch).len(), 1);
 }
+
+#[test]
+fn a_tool_that_fails_on_an_item_counts_against_it() {
+    let four = ["Noted.", "Tea.", "Coffee.", "Water.", "You spoke of a vault."];
+    let call = vec![Say::Call("read".into(), r#"{"path":"vault_door.rs","n":7}"#.into())];
+    let model = Model::new(four.map(text).into_iter().chain([call, text("I see.")]));
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Reader));
+    let mut client = client(&bench, spec());
+    let branch = client.session();
+    for words in
+        ["The vault is in vault_door.rs.", "Tea?", "Coffee?", "Water?", "What did I say in turn 1?", "Read it."]
+    {
+        client.say(branch, words);
+    }
+    let nodes = client.open().nodes.clone();
+    let (first, last) = (nodes[0].key, nodes.last().unwrap().key);
+    let session = bench.store().sessions().unwrap()[0].id;
+    let touches = bench.store().touches(session, &[last]).unwrap().remove(&last).unwrap();
+    let touch = touches.touched.iter().find(|touch| touch.item == first).unwrap();
+    assert!(touch.plan && touch.against && !touch.user && !touch.model, "{touch:?}");
+}

@@ -13,7 +13,7 @@ use pleach::domain::policy::PolicySpec;
 use pleach::domain::provider::ProviderErrorKind;
 use pleach::domain::run::RunStatus;
 use pleach::domain::tuning::{Choose, Lanes, Levels};
-use pleach::engine::api::{Act, Answer, Condense, Event, Item, Request};
+use pleach::engine::api::{Act, Answer, Condense, Event, Item, Request, TaskAct};
 use std::sync::Arc;
 
 /// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
@@ -374,4 +374,33 @@ fn any_history_of_decisions_keeps_the_rules() {
             from = client.seen.len();
         }
     }
+}
+
+/// S004-59: where summaries are made by themselves, the end of a task makes one for the whole session; elsewhere it says how.
+#[test]
+fn a_task_that_is_done_is_summed_up_for_the_session() {
+    let bench = Bench::new(&model(6));
+    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let branch = client.session();
+    client.must(Request::Task { branch, act: TaskAct::Start("ports".into()) });
+    say(&mut client, branch, 1..=2);
+    let from = client.seen.len();
+    let Answer::Done(said) = client.must(Request::Task { branch, act: TaskAct::Done(None) }) else { panic!() };
+    assert!(said.contains("F5 shows it"), "{said}");
+    let (draft, _) = drafted(&mut client, from);
+    assert_eq!((draft.capsule.kind, draft.capsule.turns), (CapsuleKind::Session, (1, 2)));
+    assert_eq!(draft.cause.as_deref(), Some("the task ports is done"));
+    assert!(draft.body.contains("retry_limit_1") || draft.dropped.iter().any(|d| d.text.contains("retry_limit_1")));
+    assert!(summary(&plan(&mut client, branch)).is_none(), "a draft goes nowhere by itself");
+    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    client.must(Request::Override {
+        branch,
+        overrides: Overrides { compaction: Some(Compacting::Off), ..Overrides::default() },
+    });
+    client.must(Request::Task { branch, act: TaskAct::Start("roads".into()) });
+    say(&mut client, branch, 3..=3);
+    let before = drafts(&client);
+    let Answer::Done(said) = client.must(Request::Task { branch, act: TaskAct::Done(None) }) else { panic!() };
+    assert!(said.contains("/compress session 3"), "{said}");
+    assert_eq!(drafts(&client), before);
 }

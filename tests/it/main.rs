@@ -8,6 +8,7 @@ mod cli_exchange;
 mod cli_many;
 mod compaction;
 mod condensed;
+mod consent;
 mod crash;
 mod dense;
 mod engine_histories;

@@ -3,6 +3,7 @@
 
 use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
+use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::{Atom, MarkKind};
@@ -271,6 +272,28 @@ pub enum Request {
     RebuildState {
         /// Which branch.
         branch: BranchId,
+    },
+    /// A person's word on a call that waits for it.
+    Consent {
+        /// On which branch.
+        branch: BranchId,
+        /// Which call of the answer.
+        index: usize,
+        /// The word.
+        consent: Consent,
+        /// A rule by which the like of it is decided from now on.
+        always: Option<(RuleScope, Rule)>,
+    },
+    /// The rules about calls to tools that hold for the session.
+    Rules,
+    /// Adds a rule, or takes it off.
+    SetRule {
+        /// Where: in the session, or in the folder.
+        scope: RuleScope,
+        /// It.
+        rule: Rule,
+        /// Add it.
+        on: bool,
     },
     /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
     Trust {

@@ -5,6 +5,7 @@ use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::code::{CodeFound, IndexStatus, Scaffold};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
@@ -28,6 +29,8 @@ use std::sync::Arc;
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// Rules about calls to tools, with where each stands.
+    Rules(Vec<(RuleScope, Rule)>),
     /// It is done; there is nothing more to say than this sentence (may be empty).
     Done(String),
     /// Sessions.

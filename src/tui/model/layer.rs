@@ -6,6 +6,7 @@ use super::arena::Arena;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
+use super::consent::Ask;
 use super::drafts::{Desk, Shelf};
 use super::find::Finder;
 use super::overlay::Overlay;
@@ -13,6 +14,7 @@ use super::picker::Picker;
 use super::tree::Grove;
 use super::whatif::Strip;
 use super::{Action, When};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -96,6 +98,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Does the call that waits there, and what fits the rule from now on.
+    Always(BranchId, usize, RuleScope, Rule),
 }
 
 /// A question.
@@ -124,6 +128,8 @@ pub enum Purpose {
     Remember,
     /// Other words for a memory.
     EditMemory(MemoryId),
+    /// Why a call to a tool that waits there is refused.
+    Refuse(BranchId, usize),
 }
 
 /// A line to type.
@@ -214,6 +220,8 @@ pub enum Layer {
     Find(Box<Finder>),
     /// The whole tree of the session.
     Tree(Box<Grove>),
+    /// A call to a tool that waits for a word.
+    Consent(Box<Ask>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -238,6 +246,7 @@ impl Layer {
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
+            Self::Consent(_) => vec![When::Consent, When::Panel, When::Always],
         }
     }
 
@@ -256,6 +265,7 @@ impl Layer {
             | Self::Calls(_)
             | Self::Diff(_)
             | Self::Compare(_)
+            | Self::Consent(_)
             | Self::History(_)
             | Self::Find(_)
             | Self::Tree(_)

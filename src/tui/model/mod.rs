@@ -6,6 +6,7 @@ pub mod bodies;
 pub mod calls;
 pub mod compare;
 pub mod composer;
+pub mod consent;
 pub mod conversation;
 pub mod drafts;
 pub mod find;
@@ -141,6 +142,8 @@ pub enum Pending {
     Kept,
     /// Earlier messages of a session, for the composer.
     Earlier(SessionId),
+    /// Rules about calls to tools.
+    Rules,
     /// Anything whose answer is a sentence.
     Act,
 }

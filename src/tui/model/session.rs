@@ -1,7 +1,7 @@
 //! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
 //! Not for: contents (`bodies`) or what is drawn (`conversation`, `panel`).
 
-use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::branch::{self, Branch, SessionCard};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::lane::Lane;
@@ -89,15 +89,10 @@ impl Session {
         self.branches.iter().find(|branch| branch.id == id)
     }
 
-    /// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+    /// A branch whose path holds a node.
     #[must_use]
     pub fn holding(&self, node: NodeId) -> Option<BranchId> {
-        let wanted = self.tree.slot(node)?;
-        let mut sorted: Vec<&Branch> = self.branches.iter().collect();
-        sorted.sort_by_key(|branch| (branch.id != self.current, branch.archived));
-        let tip = |branch: &Branch| branch.head.and_then(|id| self.tree.slot(id));
-        let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| self.tree.contains(wanted, tip));
-        sorted.iter().find(holds).map(|branch| branch.id)
+        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }
 
     /// The lane of the next message on the branch stood on, a reply apart: the branch's own, else the one that it stands in.

@@ -82,6 +82,7 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         (Pending::Sessions, Answer::Sessions(cards)) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
+        (Pending::Rules, Answer::Rules(rules)) => super::consent::listed(model, rules),
         (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),

@@ -1,7 +1,7 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{acts, ask, branches, calls, compare, composing, consent, drafts, find, lists, memories, open, send, tree};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -43,6 +43,7 @@ fn takes_text(model: &Model) -> bool {
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
+            | Layer::Consent(_)
             | Layer::History(_)
             | Layer::Help { .. },
         ) => false,
@@ -130,6 +131,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             | Layer::Calls(_)
             | Layer::Diff(_)
             | Layer::Compare(_)
+            | Layer::Consent(_)
             | Layer::History(_)
             | Layer::Tree(_)
             | Layer::Help { .. },
@@ -234,6 +236,13 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::AnswerTool
+        | Action::AllowTool
+        | Action::RefuseTool
+        | Action::RefuseWhy
+        | Action::AllowAlways
+        | Action::TakeHunk
+        | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -406,6 +415,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Tree(grove)) => grove.step(rows),
+        Some(Layer::Consent(ask)) => ask.shift(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -8,6 +8,7 @@ mod branches;
 mod calls;
 mod compare;
 mod composing;
+mod consent;
 mod drafts;
 mod engine;
 mod find;

@@ -2,6 +2,7 @@
 //! Not for: moving about in them (`lists`).
 
 use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
+use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -91,6 +92,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
@@ -137,7 +139,9 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(_)) => tree::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
-        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Help { .. }) => {}
+        Some(
+            Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. },
+        ) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
@@ -346,6 +350,14 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Act::Always(branch, index, scope, rule) => {
+            let hunks = model.layers.iter().rev().find_map(|layer| match layer {
+                Layer::Consent(ask) => Some(ask.chosen()),
+                _ => None,
+            });
+            let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
+            super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
+        }
         Act::Trust(trusted) => {
             if let Some(session) = &mut model.session {
                 session.workspace.1 = trusted;
@@ -373,6 +385,9 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
+        Purpose::Refuse(branch, index) => {
+            super::consent::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+        }
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+    Look, arena, calls, capsules, compare, consent, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
@@ -36,6 +36,7 @@ pub(super) fn draw(
 ) -> Vec<NodeId> {
     let mut seen = None;
     let mut landed = None;
+    let mut asked = None;
     let mut wanted = Vec::new();
     {
         let look = Look { theme, model };
@@ -59,6 +60,7 @@ pub(super) fn draw(
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
             Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
+            Layer::Consent(it) => asked = Some(consent::draw(&look, it, cache, area, buf)),
             Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
@@ -68,6 +70,9 @@ pub(super) fn draw(
     }
     if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {
         (desk.seen, desk.source_scroll) = (landed.seen, landed.source_scroll);
+    }
+    if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
+        (ask.seen, ask.starts) = landed;
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,

@@ -23,6 +23,7 @@ mod calls;
 mod capsules;
 mod compare;
 mod composer;
+mod consent;
 mod context;
 mod conversation;
 mod diff;

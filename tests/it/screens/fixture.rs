@@ -360,6 +360,9 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
         duration_ms: 12,
         at: NOON,
         preview: "fn refresh() {}".into(),
+        word: None,
+        exit: None,
+        changed: Vec::new(),
     }
 }
 

@@ -305,6 +305,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         state_block: None,
         prompts: Arc::new(prompts),
         tools: bench.tools.clone(),
+        tool_rules: Vec::new(),
         rounds: bench.rounds,
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,

@@ -76,6 +76,16 @@ impl Home {
         self.path("store/pleach.db")
     }
 
+    /// The files beside the store, and itself, that hold these bytes; backups are not looked at.
+    pub(crate) fn holding(&self, word: &str) -> Vec<String> {
+        let folder = std::fs::read_dir(self.store().parent().unwrap()).unwrap();
+        let files = folder.flatten().filter(|entry| entry.path().is_file());
+        let named =
+            files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap()));
+        let holds = |bytes: &[u8]| bytes.windows(word.len()).any(|found| found == word.as_bytes());
+        named.filter(|(name, bytes)| !name.contains(".backup-") && holds(bytes)).map(|(name, _)| name).collect()
+    }
+
     /// The folder in which commands run.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.path("work")

@@ -1,0 +1,63 @@
+//! A text in the editor that a person has set.
+//! Not for: giving the terminal away and taking it back (the workbench), or what is done with the text.
+
+use super::load::Environment;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+/// The editor did not run, or ended badly; nothing of the text was changed.
+#[derive(Debug, thiserror::Error)]
+#[error("The editor {editor:?} did not do it: {why}.")]
+pub struct EditorError {
+    editor: String,
+    why: io::Error,
+}
+
+/// Opens `text` in `$VISUAL`, `$EDITOR` or `vi`, and gives back what was saved, without the line end that editors add. The
+/// file is readable by its owner only and is deleted afterwards.
+pub fn edit(text: &str, env: &Environment) -> Result<String, EditorError> {
+    let named = |name: &str| env.get(name).filter(|value| !value.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    let path = std::env::temp_dir().join(format!("pleach-{}.md", uuid::Uuid::now_v7()));
+    let edited = write(&path, text).and_then(|()| open(&editor, &path)).and_then(|()| std::fs::read_to_string(&path));
+    let _ = std::fs::remove_file(&path);
+    let mut edited = edited.map_err(|why| EditorError { editor, why })?;
+    if edited.ends_with('\n') && !text.ends_with('\n') {
+        edited.pop();
+    }
+    Ok(edited)
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}
+
+/// The editor's variable may hold flags, as in `code --wait`.
+fn open(editor: &str, path: &Path) -> io::Result<()> {
+    let mut words = editor.split_whitespace();
+    let program = words.next().ok_or_else(|| io::Error::other("no editor is named"))?;
+    let status = Command::new(program).args(words).arg(path).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_comes_back_and_failures_say_so() {
+        let with = |editor, text| edit(text, &Environment::of([("EDITOR", editor)]));
+        assert_eq!(with("true", "words").unwrap(), "words");
+        assert_eq!(with("sed -i s/a/b/", "a cat").unwrap(), "b cat");
+        for editor in ["false", "/no/such/editor --wait"] {
+            assert!(with(editor, "text").unwrap_err().to_string().contains(editor));
+        }
+        let both = Environment::of([("VISUAL", "true"), ("EDITOR", "false")]);
+        assert_eq!(edit("text", &both).unwrap(), "text");
+    }
+}
