@@ -5,8 +5,8 @@ pub use super::commands::{
     BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, Replay,
     SessionCommand, StateCommand,
 };
-use super::memory::MemoryCommand;
 use super::consent::RulesCommand;
+use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;

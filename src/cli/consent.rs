@@ -96,9 +96,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         other => return Err(unexpected(&other)),
     };
     if run.io.json {
-        let shape = |(scope, rule): &(RuleScope, Rule)| {
-            json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict })
-        };
+        let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());
     }
     for (scope, rule) in &all {
@@ -144,9 +142,9 @@ fn told(asking: &Asking) -> Vec<String> {
             lines.extend(command.protection.iter().cloned());
         }
         Deed::Change(changes) => {
-            lines.extend(changes.iter().flat_map(|change| {
-                change.unified(AROUND).lines().map(str::to_owned).collect::<Vec<_>>()
-            }));
+            lines.extend(
+                changes.iter().flat_map(|change| change.unified(AROUND).lines().map(str::to_owned).collect::<Vec<_>>()),
+            );
         }
         Deed::Foreign { server, tool, .. } => lines.push(format!("{server}: {tool} {}", asking.args)),
         Deed::Look { what } => lines.push(what.clone()),

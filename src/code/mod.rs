@@ -30,6 +30,9 @@ pub mod tuning;
 pub mod walk;
 pub mod words;
 
+#[cfg(test)]
+mod tests;
+
 /// What can go wrong in the code room.
 #[derive(Debug, thiserror::Error)]
 pub enum CodeError {

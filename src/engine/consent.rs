@@ -32,9 +32,9 @@ impl Core {
         let words = rule.map(said);
         let consent = match verdict {
             Verdict::Allow => Consent::Yes { hunks: Vec::new() },
-            Verdict::Deny => {
-                Consent::No { why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())) }
-            }
+            Verdict::Deny => Consent::No {
+                why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
+            },
             Verdict::Ask => {
                 let (tool, args) = (trace.name.clone(), trace.args.clone());
                 let asking = Arc::new(Asking { index, tool, args, deed, rule: rule.cloned() });
@@ -130,16 +130,21 @@ impl Core {
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
         self.store.write(vec![Write::Setting { key: self.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
-        Ok(Answer::Done(if on { format!("From now on {place}: {words}.") } else { format!("No longer {place}: {words}.") }))
+        Ok(Answer::Done(if on {
+            format!("From now on {place}: {words}.")
+        } else {
+            format!("No longer {place}: {words}.")
+        }))
     }
 
     /// What tools changed becomes an operation, so that undo takes it back.
     pub(super) fn changed_files(&mut self, branch: BranchId, changed: &[FileChange]) {
-        let Some(session) = self.live.get(&branch).map(|live| live.session).filter(|_| !changed.is_empty()) else { return };
+        let Some(session) = self.live.get(&branch).map(|live| live.session).filter(|_| !changed.is_empty()) else {
+            return;
+        };
         let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
         let texts = changed.iter().flat_map(|change| [&change.before, &change.after]).flatten();
-        let mut writes: Vec<Write> =
-            texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
+        let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
         let changes = changed.iter().map(|change| Change::File {
             path: change.path.clone(),
             before: hash(&change.before),

@@ -148,8 +148,11 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        let what =
-            if trusted { "This folder is trusted: tools are offered; what changes anything asks first." } else { "No tools are offered here." };
+        let what = if trusted {
+            "This folder is trusted: tools are offered; what changes anything asks first."
+        } else {
+            "No tools are offered here."
+        };
         match saved {
             Ok(()) => Answer::Done(what.into()),
             Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),

@@ -47,9 +47,7 @@ impl Ask {
             Deed::Change(changes) => changes
                 .iter()
                 .enumerate()
-                .flat_map(|(file, change)| {
-                    (0..change.hunks.len()).map(move |hunk| Taken { file, hunk, taken: true })
-                })
+                .flat_map(|(file, change)| (0..change.hunks.len()).map(move |hunk| Taken { file, hunk, taken: true }))
                 .collect(),
             Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
         };
@@ -165,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_like_of_a_command_begins_with_its_first_two_words() {
-        let line = |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
+        let line =
+            |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);

@@ -139,9 +139,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(_)) => tree::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
-        Some(
-            Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. },
-        ) => {}
+        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. }) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {

@@ -4,7 +4,8 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, consent, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+    Look, arena, calls, capsules, compare, consent, diff, drafts, find, help, overlay, paint, picker, tools, tree,
+    whatif,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
