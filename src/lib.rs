@@ -84,6 +84,7 @@
 //! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
 //! * a server's peculiarity: [`domain::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
+//! * a language whose symbols are read: [`domain::code::Language`], its grammar in `code::language`, its table in `code::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
 //! # Glossary
