@@ -281,7 +281,10 @@ fn questions(index: &Index, root: &Path, count: &dyn Fn(&str) -> u32) {
     let mut analyzer = Analyzer::default();
     let (mut ranked, mut whole) = (Vec::new(), Vec::new());
     for three in picked.chunks(3).take(200) {
-        let text = format!("fix: {} when the value is missing, so that the list keeps its order", three.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" "));
+        let text = format!(
+            "fix: {} when the value is missing, so that the list keeps its order",
+            three.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" ")
+        );
         // A program finds the files in the system's cache, but reads them anew for every question.
         let disk = Disk::new(root);
         let begun = Instant::now();

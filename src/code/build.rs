@@ -72,6 +72,7 @@ fn read_file(
         record.fate = Fate::TooLarge;
         return Outcome::New(Box::new(record));
     }
+    record.stamp = kept(seen.stamp);
     match read_bounded(&root.join(&seen.path), bounds.largest) {
         Ok(Some(text)) => {
             record.hash = Hash::of(&text);
@@ -89,7 +90,7 @@ fn read_file(
 fn unread(seen: &Seen) -> Record {
     Record {
         path: seen.path.clone(),
-        stamp: kept(seen.stamp),
+        stamp: seen.stamp,
         hash: Hash::default(),
         fate: Fate::NoLanguage,
         language: seen.language,

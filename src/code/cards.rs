@@ -188,7 +188,9 @@ impl Fill<'_> {
             let Some(text) = self.text(file) else { continue };
             let Some((lines, excerpt)) = self.excerpt(symbol, file, &text) else { continue };
             let room = self.limits.budget - self.used + self.drafts[at].tokens;
-            let said = doc::first_sentence(symbol, &text);
+            // Documentation inside the body comes with its lines.
+            let inside = symbol.doc.start > symbol.head.start;
+            let said = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
             let said = if said.is_empty() { said } else { format!("  — {said}\n") };
             let whole = format!("{}{said}{excerpt}", self.drafts[at].text);
             let tokens = (self.count)(&whole);
@@ -217,7 +219,7 @@ impl Fill<'_> {
             .take((last - head) as usize)
             .map(|line| clipped(&String::from_utf8_lossy(line)).to_owned())
             .collect();
-        Some(((first, last), format!("{}\n", shown.join("\n"))))
+        Some(((first.max(1), last), format!("{}\n", shown.join("\n"))))
     }
 
     fn finish(mut self) -> Found {
@@ -296,12 +298,15 @@ fn signature(symbol: &Symbol, text: &[u8]) -> String {
     clipped(short).to_owned()
 }
 
-/// First and last line of the signature.
+/// First and last line of the signature; a file has none.
 fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
+    if symbol.kind == Kind::File {
+        return (0, 0);
+    }
     let head = &text[symbol.head.within(text.len())];
     let trimmed = head.trim_ascii_end();
     let more = trimmed.iter().filter(|byte| **byte == b'\n').count();
-    (symbol.line, symbol.line + u32::try_from(more).unwrap_or(u32::MAX))
+    (symbol.line, symbol.line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)))
 }
 
 fn clipped(line: &str) -> &str {

@@ -75,10 +75,10 @@ fn several(
         }
         return;
     }
-    if all.len() > MOST_LOOKED_AT {
+    let alive = || all.iter().filter(|id| index.is_symbol(**id));
+    if alive().nth(MOST_LOOKED_AT).is_some() {
         return;
     }
-    let alive = || all.iter().filter(|id| index.is_symbol(**id));
     let folder = folders[user as usize];
     pairs.extend(alive().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
     if pairs.len() == before {

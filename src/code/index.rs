@@ -322,14 +322,15 @@ impl Index {
         self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
     }
 
-    /// Whether a term was ever seen.
-    pub(super) fn knows(&self, term: &str) -> bool {
-        self.terms.get(term).is_some()
+    /// Whether a symbol or a path that is still there holds a term.
+    pub(super) fn holds(&self, term: &str) -> bool {
+        self.holders(term).iter().any(|posting| self.is_symbol(posting.symbol))
+            || self.paths_with(term).iter().any(|file| self.is_file(*file))
     }
 
     /// Short terms that begin with a text and are longer, in order.
-    pub(super) fn longer<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = &'a str> {
-        self.terms.longer(text, most)
+    pub(super) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        self.terms.longer(text)
     }
 
     /// The definitions of a name, removed ones included.

@@ -48,10 +48,10 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// Short words that begin with a text and are longer, in order, at most `most`.
-    pub(super) fn longer<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = &'a str> {
+    /// Short words that begin with a text and are longer, in order.
+    pub(super) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let from = (Bound::Excluded(text), Bound::Unbounded);
-        self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text)).take(most)
+        self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text))
     }
 }
 

@@ -83,8 +83,16 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
         let low = word.to_lowercase();
-        if is_stop(&low) || is_digest(word) {
+        if is_digest(word) {
             before = None;
+            continue;
+        }
+        if let Some(before) = before.replace(word) {
+            // `read only` may be `readonly` there.
+            let joined = analyzer.stem(&format!("{before}{word}"));
+            raise(&mut query.terms, &joined, weight * tuning.joined);
+        }
+        if is_stop(&low) {
             continue;
         }
         let weight = if VERBS.binary_search(&low.as_str()).is_ok() { weight * tuning.verb } else { weight };
@@ -94,11 +102,6 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
         if parts(word).len() > 1 {
             raise(&mut query.names, word, weight);
         }
-        if let Some(before) = before {
-            let joined = analyzer.stem(&format!("{before}{word}"));
-            raise(&mut query.terms, &joined, weight * tuning.joined);
-        }
-        before = Some(word);
     }
 }
 

@@ -70,10 +70,10 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> 
         if term.len() < SHORTEST_FORM || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
             continue;
         }
-        let longer = index.longer(term, MOST_FORMS).filter(|other| other.len() <= term.len() + LONGER_BY);
+        let longer = index.longer(term).filter(|other| other.len() <= term.len() + LONGER_BY && index.holds(other));
         let from = term.len().saturating_sub(LONGER_BY).max(SHORTEST_FORM);
-        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.knows(other));
-        for other in longer.chain(shorter) {
+        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.holds(other));
+        for other in longer.take(MOST_FORMS).chain(shorter) {
             #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
             let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
             more.push((other.into(), weight * tuning.prefix * share));
@@ -200,10 +200,12 @@ impl Board {
                     exact,
                     prior: 0.0,
                 };
-                if parts.sum() <= 0.0 {
+                // What stands in no symbol of a file is not meant because its symbols are.
+                let bare = symbol.kind == Kind::File && parts.words <= 0.0 && self.named[number as usize] <= 0.0;
+                if bare || parts.sum() <= 0.0 {
                     continue;
                 }
-                let lines = (symbol.lines.1.saturating_sub(symbol.lines.0) + 1) as f32;
+                let lines = symbol.lines.1.saturating_sub(symbol.lines.0).saturating_add(1) as f32;
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
                 let factor = factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
                 let sum = parts.sum() + prior;
