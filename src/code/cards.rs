@@ -305,7 +305,7 @@ fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
     }
     let head = &text[symbol.head.within(text.len())];
     let trimmed = head.trim_ascii_end();
-    let more = trimmed.iter().filter(|byte| **byte == b'\n').count();
+    let more = trimmed.split(|byte| *byte == b'\n').count().saturating_sub(1);
     (symbol.line, symbol.line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)))
 }
 

@@ -18,10 +18,10 @@ impl Writer {
     /// Seven bits a byte, the lowest first.
     pub(super) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
-            self.0.push((number & 0x7f) as u8 | 0x80);
+            self.0.push(number.to_le_bytes()[0] | 0x80);
             number >>= 7;
         }
-        self.0.push(number as u8);
+        self.0.push(number.to_le_bytes()[0]);
     }
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
@@ -56,7 +56,9 @@ impl Writer {
         self.number(u64::from(record.errors));
         self.number(u64::from(record.lines));
         self.number(record.symbols.len() as u64);
-        record.symbols.iter().for_each(|symbol| self.symbol(symbol));
+        for symbol in &record.symbols {
+            self.symbol(symbol);
+        }
         self.words(&record.words);
     }
 
@@ -65,14 +67,20 @@ impl Writer {
         self.0.push(u8::from(symbol.test));
         self.bytes(symbol.name.as_bytes());
         self.number(symbol.parent.map_or(0, |parent| u64::from(parent) + 1));
-        [symbol.span, symbol.head, symbol.doc, symbol.attrs].into_iter().for_each(|span| self.span(span));
-        [symbol.lines.0, symbol.lines.1, symbol.line].into_iter().for_each(|line| self.number(u64::from(line)));
+        for span in [symbol.span, symbol.head, symbol.doc, symbol.attrs] {
+            self.span(span);
+        }
+        for line in [symbol.lines.0, symbol.lines.1, symbol.line] {
+            self.number(u64::from(line));
+        }
     }
 
     fn words(&mut self, words: &Words) {
         for table in [&words.terms, &words.names] {
             self.number(table.len() as u64);
-            table.iter().for_each(|word| self.bytes(word.as_bytes()));
+            for word in table {
+                self.bytes(word.as_bytes());
+            }
         }
         self.number(words.bag.len() as u64);
         let mut before = 0;

@@ -100,11 +100,9 @@ fn type_name(node: Node<'_>) -> Option<Node<'_>> {
     for _ in 0..DEEPEST {
         at = match at.kind() {
             "type_identifier" | "primitive_type" => return Some(at),
-            "generic_type" => at.child_by_field_name("type").or_else(|| at.named_child(0))?,
             "scoped_type_identifier" => at.child_by_field_name("name")?,
-            "parameter_list" => at.named_child(0)?,
             "parameter_declaration" | "reference_type" => at.child_by_field_name("type")?,
-            "pointer_type" => at.child_by_field_name("type").or_else(|| at.named_child(0))?,
+            "generic_type" | "pointer_type" => at.child_by_field_name("type").or_else(|| at.named_child(0))?,
             _ => at.named_child(0)?,
         };
     }

@@ -147,7 +147,7 @@ impl Graph {
                     match meant.get(*name as usize) {
                         None | Some(Meant::Nothing) => {}
                         Some(Meant::One(definition)) => {
-                            pairs.extend((*definition != user).then_some((user, *definition)))
+                            pairs.extend((*definition != user).then_some((user, *definition)));
                         }
                         Some(Meant::Several) => several(index, &folders, file, user, *name, &mut pairs),
                     }
@@ -207,12 +207,15 @@ impl Graph {
             let mut next: BTreeMap<SymbolId, u64> = BTreeMap::new();
             for (id, weight) in &edge {
                 let share = weight * PASSED / 100;
-                let (uses, users) = (self.uses(*id), self.users(*id));
-                let users = if users.len() > MOST_USERS { &[] } else { users };
-                for (side, percent) in [(uses, 100 - back), (users, back)] {
+                let many = self.users(*id).len() > MOST_USERS;
+                let callers = if many { &[] } else { self.users(*id) };
+                for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
                     let each = share * percent / 100 / side.len().max(4) as u64;
-                    if each >= UNIT / 2_000 {
-                        side.iter().for_each(|other| *next.entry(*other).or_default() += each);
+                    if each < UNIT / 2_000 {
+                        continue;
+                    }
+                    for other in side {
+                        *next.entry(*other).or_default() += each;
                     }
                 }
             }
@@ -227,17 +230,18 @@ impl Graph {
     /// How central each number is: `PageRank` by power iteration (Brin and Page 1998), from everywhere alike. In millionths of the whole.
     #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
-        let alive: Vec<bool> = (0..index.numbers()).map(|id| index.symbol(id as SymbolId).is_some()).collect();
+        let alive: Vec<bool> = (0_u32..).take(index.numbers()).map(|id| index.is_symbol(id)).collect();
         let count = alive.iter().filter(|alive| **alive).count().max(1) as u64;
         let whole: u64 = 1_000_000_000_000;
         let rest = whole * (100 - PASSED) / 100 / count;
         let mut rank: Vec<u64> = alive.iter().map(|alive| if *alive { whole / count } else { 0 }).collect();
         for _ in 0..ROUNDS {
             let mut next: Vec<u64> = alive.iter().map(|alive| if *alive { rest } else { 0 }).collect();
-            for (id, weight) in rank.iter().enumerate() {
-                let uses = self.uses(id as SymbolId);
-                let each = weight * PASSED / 100 / uses.len().max(1) as u64;
-                uses.iter().for_each(|other| next[*other as usize] += each);
+            for (id, weight) in (0_u32..).zip(&rank) {
+                let each = weight * PASSED / 100 / self.uses(id).len().max(1) as u64;
+                for other in self.uses(id) {
+                    next[*other as usize] += each;
+                }
             }
             rank = next;
         }

@@ -83,9 +83,8 @@ impl Lead {
             return (Taken { start, row, head: start, doc: Span::default(), attrs: Span::default() }, waiting);
         }
         let join = |attr: bool| {
-            let mut of = waiting.iter().filter(|one| one.attr == attr).map(|one| one.span);
-            let first = of.next().unwrap_or_default();
-            Span { start: first.start, end: of.last().unwrap_or(first).end }
+            let of = || waiting.iter().filter(|one| one.attr == attr).map(|one| one.span);
+            Span { start: of().next().unwrap_or_default().start, end: of().next_back().unwrap_or_default().end }
         };
         let (doc, attrs) = (join(false), join(true));
         let head = if attrs.is_empty() { start } else { node.start_byte() };

@@ -98,7 +98,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(text: &'a [u8], roles: &'a [Role], analyzer: &'a mut Analyzer, name: &str) -> Self {
-        let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let lines = text.split(|byte| *byte == b'\n').count();
         let last = u32::try_from(lines).unwrap_or(u32::MAX);
         let file = Symbol {
             kind: Kind::File,

@@ -57,7 +57,9 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
 
 fn order(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
     match (index.symbol(a), index.symbol(b)) {
-        (Some((s, f)), Some((t, g))) => f.path.cmp(&g.path).then(s.span.start.cmp(&t.span.start)).then(a.cmp(&b)),
+        (Some((one, here)), Some((two, there))) => {
+            here.path.cmp(&there.path).then(one.span.start.cmp(&two.span.start)).then(a.cmp(&b))
+        }
         _ => a.cmp(&b),
     }
 }

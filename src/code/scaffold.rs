@@ -123,7 +123,7 @@ fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
         }
         (text, tokens) = (next, cost);
         let inside = root.at(&path).into_iter().flat_map(|folder| folder.folders.keys());
-        closed.extend(inside.map(|name| [&path[..], &[name.clone()]].concat()));
+        closed.extend(inside.map(|name| [&path[..], std::slice::from_ref(name)].concat()));
     }
     (text, tokens)
 }

@@ -2,7 +2,7 @@
 //! questions about it. One workspace at a time is held in memory.
 //! Not for: symbols, ranking, touchpoints (`code`).
 
-use super::api::{Answer, Event, Ticket};
+use super::api::{Answer, CodeAct, Event, Ticket};
 use super::setup::Setup;
 use crate::code::CodeError;
 use crate::code::build::{Change, Progress, renew};
@@ -35,34 +35,12 @@ const KEPT: usize = 16;
 /// The file that names the workspace that was indexed last.
 const LAST: &str = "last";
 
-/// What is asked about a workspace.
-pub(super) enum Wanted {
-    /// Read it, or what has changed.
-    Index,
-    /// Code for a question.
-    Find {
-        /// The question.
-        query: String,
-        /// Tokens.
-        budget: u32,
-        /// How they are counted.
-        encoding: Encoding,
-    },
-    /// The map.
-    Map {
-        /// Tokens.
-        budget: u32,
-        /// Central symbols.
-        anchors: usize,
-        /// How tokens are counted.
-        encoding: Encoding,
-    },
-}
-
 struct Job {
     ticket: Ticket,
-    wanted: Wanted,
+    act: CodeAct,
     root: Option<PathBuf>,
+    /// How tokens are counted.
+    encoding: Encoding,
 }
 
 /// The thread. Dropping it ends it: what is being read is given up, what was read is kept.
@@ -92,9 +70,15 @@ impl Coder {
     }
 
     /// Asks; the answer comes as an event.
-    pub(super) fn ask(&self, ticket: Ticket, wanted: Wanted, root: Option<PathBuf>) -> Result<(), Failure> {
+    pub(super) fn ask(
+        &self,
+        ticket: Ticket,
+        act: CodeAct,
+        root: Option<PathBuf>,
+        encoding: Encoding,
+    ) -> Result<(), Failure> {
         let gone = || Failure::new(FailureKind::Internal, "The thread that reads code is gone.");
-        self.jobs.as_ref().ok_or_else(gone)?.send(Job { ticket, wanted, root }).map_err(|_| gone())
+        self.jobs.as_ref().ok_or_else(gone)?.send(Job { ticket, act, root, encoding }).map_err(|_| gone())
     }
 }
 
@@ -143,26 +127,27 @@ impl Sources for Disk<'_> {
 impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
-            let result = self.work(job.wanted, job.root);
-            let _ = self.events.send(Event::Answer { ticket: job.ticket, result });
+            let ticket = job.ticket;
+            let result = self.work(job);
+            let _ = self.events.send(Event::Answer { ticket, result });
         }
     }
 
-    fn work(&mut self, wanted: Wanted, root: Option<PathBuf>) -> Result<Answer, Failure> {
-        let explicit = matches!(wanted, Wanted::Index);
-        let root = self.root(root, explicit)?;
+    fn work(&mut self, job: Job) -> Result<Answer, Failure> {
+        let explicit = job.act == CodeAct::Index;
+        let root = self.root(job.root, explicit)?;
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
-            // Only a convenience: the next command may have to name its folder.
+            // Only a convenience: without it the next command may have to name its folder.
             let _ = std::fs::write(folder.join(LAST), root.as_os_str().as_encoded_bytes());
         }
-        match wanted {
-            Wanted::Index => Ok(Answer::Indexed(Box::new(self.status()?))),
-            Wanted::Find { query, budget, encoding } => {
-                self.find(&query, budget, encoding).map(|found| Answer::Code(Box::new(found)))
+        match job.act {
+            CodeAct::Index => Ok(Answer::Indexed(Box::new(self.status()?))),
+            CodeAct::Find { query, budget } => {
+                self.find(&query, budget, job.encoding).map(|found| Answer::Code(Box::new(found)))
             }
-            Wanted::Map { budget, anchors, encoding } => {
-                self.map(budget, anchors, encoding).map(|map| Answer::Map(Box::new(map)))
+            CodeAct::Map { budget, anchors } => {
+                self.map(budget, anchors, job.encoding).map(|map| Answer::Map(Box::new(map)))
             }
         }
     }

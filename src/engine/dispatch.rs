@@ -1,7 +1,6 @@
 //! Which request is done where. One line each.
 
 use super::api::{Answer, Condense, Request, Ticket};
-use super::coder::Wanted;
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -35,14 +34,8 @@ impl Core {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
             }
-            Request::IndexCode { root } => self.coder.ask(ticket, Wanted::Index, root),
-            Request::FindCode { root, query, budget } => {
-                let encoding = super::setup::encoding(&self.setup);
-                self.coder.ask(ticket, Wanted::Find { query, budget, encoding }, root)
-            }
-            Request::MapCode { root, budget, anchors } => {
-                let encoding = super::setup::encoding(&self.setup);
-                self.coder.ask(ticket, Wanted::Map { budget, anchors, encoding }, root)
+            Request::Code { root, act } => {
+                self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup))
             }
             Request::Doctor => {
                 self.doctor(ticket);

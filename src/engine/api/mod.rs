@@ -9,7 +9,7 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+pub use acts::{CodeAct, Condense, MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
 pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
 pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};

@@ -1,7 +1,7 @@
 //! What is asked of the engine: requests, drafts, and how items are named.
 //! Not for: what comes back (`view`, `event`).
 
-use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{CodeAct, Condense, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -392,28 +392,12 @@ pub enum Request {
         /// Look whatever the query says.
         anyway: bool,
     },
-    /// Reads the code of a workspace, or what of it has changed; answered when that is done.
-    IndexCode {
-        /// Its folder; the program's own when none.
+    /// Reads the code of a workspace, or answers about it.
+    Code {
+        /// Its folder; when none the program's own, or for a question, where that was not indexed, the one indexed last.
         root: Option<std::path::PathBuf>,
-    },
-    /// Looks through the code of a workspace, which is read before where needed, for what a question is about.
-    FindCode {
-        /// Its folder; when none the program's own if that was indexed, else the one indexed last.
-        root: Option<std::path::PathBuf>,
-        /// The question, a task, or a commit's message.
-        query: String,
-        /// Tokens for what is found.
-        budget: u32,
-    },
-    /// The map of a workspace's code.
-    MapCode {
-        /// Its folder, as for [`Request::FindCode`].
-        root: Option<std::path::PathBuf>,
-        /// Tokens for the tree of folders.
-        budget: u32,
-        /// How many central symbols.
-        anchors: usize,
+        /// What is wanted.
+        act: CodeAct,
     },
     /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
     Models {
