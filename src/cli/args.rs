@@ -85,8 +85,13 @@ pub struct Global {
 pub enum Command {
     /// Ask; the answer is streamed.
     Ask {
-        /// The message; `-` or nothing reads standard input.
+        /// The message; `-` or nothing reads standard input. With --request what is kept as your message, unless the
+        /// request's last user message is to be.
         text: Vec<String>,
+        /// Send exactly this body instead of the planned one, as one call: a file, or `-` for standard input. It starts
+        /// well from `plan --request`; what you edited is written down as such.
+        #[arg(long, value_name = "FILE")]
+        request: Option<PathBuf>,
     },
     /// Solve the plan of a message and print it; nothing is sent.
     Plan {

@@ -161,7 +161,8 @@ impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
-            Some(Command::Ask { text }) => ask::ask(self, text),
+            Some(Command::Ask { text, request: None }) => ask::ask(self, text),
+            Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),
             Some(Command::Edit { message, text }) => ask::edit(self, message, text),
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {

@@ -116,6 +116,18 @@ impl Io<'_> {
 
     /// All of standard input; one line end at its end is not part of the text.
     pub fn read_all(&mut self) -> Result<String, Stop> {
+        let mut text = self.read_exactly()?;
+        if text.ends_with('\n') {
+            text.pop();
+            if text.ends_with('\r') {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+
+    /// All of standard input, byte for byte.
+    pub fn read_exactly(&mut self) -> Result<String, Stop> {
         let mut bytes = Vec::new();
         self.input
             .take(MOST_INPUT + 1)
@@ -124,17 +136,10 @@ impl Io<'_> {
         if bytes.len() as u64 > MOST_INPUT {
             return Err(Failure::user("Standard input is larger than 256 MiB.").into());
         }
-        let mut text = String::from_utf8(bytes).map_err(|error| {
+        Ok(String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::user(format!("Standard input is not UTF-8 text (at byte {at})."))
-        })?;
-        if text.ends_with('\n') {
-            text.pop();
-            if text.ends_with('\r') {
-                text.pop();
-            }
-        }
-        Ok(text)
+        })?)
     }
 
     /// Asks for a yes. Without a terminal to ask on, `--yes` must have been said.

@@ -37,6 +37,7 @@ pub mod policy;
 pub mod provider;
 pub mod reason;
 pub mod record;
+pub mod request;
 pub mod run;
 pub mod safe;
 pub mod state;

@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Request, Ticket};
+use super::api::{Answer, Condense, Exact, Request, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -21,6 +21,13 @@ impl Core {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
             Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
+            Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
+            Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
+                self.by_hand(ticket, branch, draft, body, false)
+            }
+            Request::Exact { branch, act: Exact::Send { draft, body } } => {
+                self.by_hand(ticket, branch, draft, body, true)
+            }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -34,9 +41,7 @@ impl Core {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
             }
-            Request::Code { root, act } => {
-                self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup))
-            }
+            Request::Code { root, act } => self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup)),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -104,6 +109,7 @@ impl Core {
             Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
+            Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             Request::WireText { branch } => self.wire_text(branch),
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             Request::RebuildState { branch } => self.rebuild_state(branch),

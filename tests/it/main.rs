@@ -12,6 +12,7 @@ mod condensed;
 mod consent;
 mod crash;
 mod dense;
+mod edited;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;

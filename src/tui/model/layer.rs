@@ -11,6 +11,7 @@ use super::drafts::{Desk, Shelf};
 use super::find::Finder;
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::raw::Raw;
 use super::tree::Grove;
 use super::whatif::Strip;
 use super::{Action, When};
@@ -144,7 +145,7 @@ pub struct Prompt {
 }
 
 /// What an edited text is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
     State(BranchId),
@@ -154,6 +155,19 @@ pub enum Edited {
         branch: BranchId,
         /// Which.
         number: u64,
+    },
+    /// A request, edited by hand for one call.
+    Request {
+        /// On which branch.
+        branch: BranchId,
+        /// What it answers.
+        draft: Draft,
+        /// The body as it was planned.
+        base: Arc<str>,
+        /// The body whose texts these are.
+        of: Arc<str>,
+        /// It is edited as JSON.
+        json: bool,
     },
 }
 
@@ -190,6 +204,8 @@ pub enum Layer {
     Overlay(Box<Overlay>),
     /// A text.
     Reader(Reader),
+    /// The exact bytes of a request.
+    Raw(Box<Raw>),
     /// Tool calls.
     Traces(Traces),
     /// A list.
@@ -238,6 +254,8 @@ impl Layer {
             Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
             Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
+            Self::Raw(raw) if raw.searching => vec![When::Picker, When::Always],
+            Self::Raw(_) => vec![When::Request, When::Panel, When::Always],
             Self::Tree(grove) if grove.filtering => vec![When::Picker, When::Always],
             Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
             Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
@@ -250,12 +268,19 @@ impl Layer {
         }
     }
 
+    /// Whether letters are typed into it instead of being keys.
+    #[must_use]
+    pub fn types(&self) -> bool {
+        self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
+    }
+
     /// Whether it takes the whole screen.
     #[must_use]
     pub fn full(&self) -> bool {
         match self {
             Self::Overlay(_)
             | Self::Reader(_)
+            | Self::Raw(_)
             | Self::Traces(_)
             | Self::Editor(_)
             | Self::Draft(_)

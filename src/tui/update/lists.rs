@@ -26,6 +26,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(Layer::Diff(view)) => view.page.max(2),
+        Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
     };
@@ -58,6 +59,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Consent(ask)) if matches!(run, Action::ScrollUp | Action::ScrollDown) => ask.shift(by),
         Some(Layer::Consent(ask)) => ask.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
+        Some(Layer::Raw(raw)) => raw.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {
             let count = model.session.as_ref().map_or(0, |session| session.traces.len());

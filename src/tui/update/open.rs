@@ -26,7 +26,6 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
         Action::Open => open(model, out),
         Action::Filter => filter(model),
-        Action::RawRequest => raw(model, out),
         Action::ShowState => state(model),
         Action::RebuildState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
@@ -65,7 +64,7 @@ fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.len() < before {
         return;
     }
-    let mut overlay = Overlay::default();
+    let mut overlay = Overlay { arranged: model.arranged, ..Overlay::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -124,8 +123,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Overlay(overlay)) => {
             if overlay.filtering {
                 overlay.filtering = false;
-            } else {
-                unfold(overlay, model.session.as_ref());
+            } else if !unfold(overlay, model.session.as_ref()) {
+                super::overlay::read(model);
             }
             row_text(model, out);
         }
@@ -139,6 +138,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(_)) => tree::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
+        Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
+        Some(Layer::Raw(raw)) => raw.fold(),
         Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. }) => {}
         None => match model.focus {
             Focus::Branches => {
@@ -156,12 +157,13 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns.
-fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
-    let Some((row, None)) = overlay.selected() else { return };
+/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
+/// holds no others.
+fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
+    let Some((row, None)) = overlay.selected() else { return false };
     let range = row.kind == RowKind::Range;
     if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
-        return;
+        return false;
     }
     let key = row.atom.key();
     let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
@@ -170,6 +172,7 @@ fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
         overlay.opened.insert(key);
     }
     overlay.list();
+    true
 }
 
 fn fold(model: &mut Model) {
@@ -187,17 +190,13 @@ fn filter(model: &mut Model) {
         overlay.filtering = true;
     } else if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
         grove.filtering = true;
+    } else if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
+        raw.searching = true;
     } else if model.layers.is_empty() {
         model.focus = Focus::Composer;
         if model.composer.is_empty() {
             model.composer.paste("/");
         }
-    }
-}
-
-fn raw(model: &mut Model, out: &mut Vec<Cmd>) {
-    if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::WireText { branch }, Pending::Wire, out);
     }
 }
 
@@ -217,9 +216,13 @@ pub(super) fn state(model: &mut Model) {
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
-    let (what, text) = (editor.what, editor.area.lines().join("\n"));
+    if matches!(editor.what, Edited::Request { .. }) {
+        return super::raw::saved(model, out);
+    }
+    let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
     model.layers.pop();
     match what {
+        Edited::Request { .. } => {}
         Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
         Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
     }

@@ -309,8 +309,9 @@ impl Maker<'_> {
         let dot = self.dot();
         let items = text::counted(u64::from(run.items), "item");
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
+        let edited = if run.edited { format!("edited by hand{dot}") } else { String::new() };
         let words = format!(
-            "{} CTX {}{dot}{items}{dot}+{} tok est{dot}{key} why",
+            "{} CTX {}{dot}{edited}{items}{dot}+{} tok est{dot}{key} why",
             self.theme.glyphs.under,
             run.mode.title(),
             text::number(u64::from(run.attached)),
@@ -370,6 +371,9 @@ impl Maker<'_> {
         if let Some(asking) = &live.asks {
             let key = self.model.keys.key_of(Action::AnswerTool).unwrap_or_default();
             return Flow::plain(&format!("{} waits for your word: {key}", asking.tool), width, Ink::Warn);
+        }
+        if live.said.is_empty() {
+            return Vec::new();
         }
         let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
         rows[rows.len().saturating_sub(SAID)..].to_vec()

@@ -47,15 +47,11 @@ pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
 
 fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
     let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "do the chosen ones" } else { "do it" };
-    let mut words = vec![
-        (Action::AllowTool, yes),
-        (Action::RefuseTool, "refuse"),
-        (Action::RefuseWhy, "refuse and say why"),
-        (Action::AllowAlways, "always"),
-    ];
+    let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "refuse")];
     if !ask.hunks.is_empty() {
-        words.push((Action::TakeHunk, "take or leave a change"));
+        words.push((Action::TakeHunk, "choose"));
     }
+    words.extend([(Action::RefuseWhy, "refuse with a word"), (Action::AllowAlways, "always")]);
     words.push((Action::Leave, "later"));
     super::capsules::hint_line(look, When::Consent, &words, width)
 }

@@ -269,7 +269,14 @@ impl Bench {
         let mut setup = setup(self, store);
         change(&mut setup);
         let (engine, events) = Engine::start(setup);
-        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new() }
+        Client {
+            door: engine.door(),
+            engine: Some(engine),
+            events,
+            next: 0,
+            seen: Vec::new(),
+            _folder: self.folder.clone(),
+        }
     }
 }
 
@@ -336,6 +343,8 @@ pub(crate) struct Client {
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
+    /// The store's folder lives as long as anybody uses it.
+    _folder: Arc<tempfile::TempDir>,
 }
 
 impl Client {
