@@ -24,6 +24,7 @@ use pleach::llm::tokens::Tokenizers;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -160,7 +161,7 @@ fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) 
         }
         for (text, shares) in shown.iter_mut().zip([files, symbols]) {
             let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-            text.push_str(&format!("{mean:>7.1}"));
+            let _ = write!(text, "{mean:>7.1}");
         }
     }
     println!("{name:<34}{}  {}", shown[0], shown[1]);
