@@ -17,7 +17,7 @@
 //!                          engine                       the only room that orchestrates
 //!         ┌────────┬──────────┼──────────┬────────┐
 //!      context    llm       tools      config  telemetry     second floor: one talent each
-//!       store   import     export    retrieval
+//!       store   import     export    retrieval   code
 //!         └────────┴──────────┬──────────┴────────┘
 //!                          domain                       ground: nouns; nothing that touches the world
 //! ```
@@ -28,6 +28,7 @@
 //! | [`config`] | settings, key table, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes | domain |
 //! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, cards | domain |
+//! | [`code`] | the symbols of a workspace: parsing, index, touchpoints for a question, the map | domain |
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
 //! | [`llm`] | servers, the offline model, recordings, token counting | domain |
 //! | [`tools`] | read-only tools confined to the workspace folder | domain |
@@ -84,6 +85,7 @@
 //! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
 //! * a server's peculiarity: [`domain::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
+//! * a language whose symbols are read: [`domain::code::Language`], its grammar in `code::language`, its table in `code::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
 //! # Glossary
@@ -113,6 +115,7 @@
 //!   requests written. **quirk**: a change of dialect that a server asked for. **profile**: one place to ask.
 
 pub mod cli;
+pub mod code;
 pub mod config;
 pub mod context;
 pub mod domain;

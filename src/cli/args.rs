@@ -151,6 +151,21 @@ pub enum Command {
         /// Look whatever the query says, even where it says too little to look for.
         #[arg(long)]
         anyway: bool,
+        /// Look through the code of a workspace instead; it is read before where needed. Lines of a batch are `{id, query}`.
+        #[arg(long, conflicts_with = "anyway")]
+        code: bool,
+        /// The workspace; without it this folder if it was indexed, else the one indexed last.
+        #[arg(long, value_name = "DIR", requires = "code")]
+        dir: Option<PathBuf>,
+    },
+    /// Read the code of a workspace, or what of it has changed: symbols of Rust, Python, TypeScript, JavaScript, Go, C,
+    /// C++ and Java. What git ignores is left out.
+    Index {
+        /// The workspace; this folder when none is named.
+        dir: Option<PathBuf>,
+        /// Print the map of its folders and its most central symbols instead of figures; --budget bounds the map.
+        #[arg(long)]
+        map: bool,
     },
     /// Append a message without asking a model.
     Add {

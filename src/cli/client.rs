@@ -85,6 +85,9 @@ impl<'a> Client<'a> {
         match &event {
             Event::Notice(text) => io.note(&in_commands(text)),
             Event::Embedding { made, total } => io.progress(&format!("embedding {made} of {total}")),
+            Event::Coding { done, files, symbols } => {
+                io.progress(&format!("read {done} of {files} files, {symbols} symbols"));
+            }
             Event::Alarm(text) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);

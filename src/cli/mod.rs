@@ -6,6 +6,7 @@ mod aside;
 mod ask;
 mod branches;
 mod client;
+mod code;
 mod commands;
 mod condense;
 mod consent;
@@ -170,9 +171,14 @@ impl Run<'_, '_> {
             Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),
             Some(Command::Edit { message, text }) => ask::edit(self, message, text),
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
-            Some(Command::Retrieve { query, batch, anyway }) => {
+            Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
+                code::find(self, query, batch.as_deref(), dir.as_deref())
+            }
+            Some(Command::Retrieve { query, batch, anyway, .. }) => {
                 retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
+            Some(Command::Index { dir, map: true }) => code::map(self, dir.as_deref()),
+            Some(Command::Index { dir, map: false }) => code::index(self, dir.as_deref()),
             Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
                 whatif::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
             }

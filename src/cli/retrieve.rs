@@ -45,7 +45,8 @@ pub(super) fn retrieve(
     Ok(())
 }
 
-fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
+/// A batch's name and text; `-` is standard input.
+pub(super) fn batch_text(run: &mut Run<'_, '_>, file: &Path) -> Result<(String, String), Stop> {
     let name = file.display().to_string();
     let text = if name == "-" {
         let mut text = String::new();
@@ -54,6 +55,11 @@ fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
         std::fs::read_to_string(file)
     };
     let text = text.map_err(|error| Failure::user(format!("{name} cannot be read: {error}.")))?;
+    Ok((name, text))
+}
+
+fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
+    let (name, text) = batch_text(run, file)?;
     for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             Failure::user(format!("{name}, line {}: {error}.", place + 1))

@@ -10,6 +10,7 @@ pub mod blocked;
 pub mod branch;
 pub mod capsule;
 pub mod chart;
+pub mod code;
 pub mod compare;
 pub mod condense;
 pub mod consent;

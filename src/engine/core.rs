@@ -4,6 +4,7 @@
 use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::aside::Asides;
 use super::asking::{Drawn, Use};
+use super::coder::Coder;
 use super::compaction::Looked;
 use super::condense::Drafts;
 use super::edited::ByHand;
@@ -84,6 +85,8 @@ pub(super) struct Core {
     pub(super) seeker: Seeker,
     pub(super) looker: Looker,
     pub(super) files: super::files::Listed,
+    /// The workspace's code.
+    pub(super) coder: Coder,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -119,6 +122,7 @@ impl Core {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
+            coder: Coder::start(&setup, events.clone()),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

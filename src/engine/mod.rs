@@ -11,6 +11,7 @@ mod assemble;
 mod candidates;
 mod capsules;
 mod cards;
+mod coder;
 mod commit;
 mod compaction;
 mod compare;

@@ -12,7 +12,7 @@ use crate::domain::plan::Budget;
 use crate::domain::policy::{Layout, PolicySpec, StateBlock};
 use crate::domain::provider::{Provider, ProviderError};
 use crate::domain::race::Limits;
-use crate::domain::tokens::CountTokens;
+use crate::domain::tokens::{CountTokens, Encoding};
 use crate::domain::trace::{RunTools, ToolSpec};
 use crate::store::Store;
 use std::collections::{BTreeMap, HashMap};
@@ -144,6 +144,8 @@ pub struct Setup {
     /// Plans wait until older messages are indexed and their stored vectors read (for single commands; a screen never
     /// waits).
     pub patient: bool,
+    /// Where the indexes of workspaces' code are kept; none keeps them in memory only.
+    pub code: Option<std::path::PathBuf>,
     /// Conversations to start with (the demo).
     pub reading: Option<crate::domain::record::Reading>,
     /// A folder to delete at the end (the demo's store).
@@ -255,6 +257,16 @@ fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
         }
     }
     setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
+}
+
+/// How tokens are counted where no branch is open: by what the command line and the settings name.
+pub(super) fn encoding(setup: &Setup) -> Encoding {
+    let layers = [&setup.call, &setup.defaults];
+    let named = |get: &dyn Fn(&Overrides) -> Option<String>| layers.iter().find_map(|layer| get(layer));
+    let name = named(&|layer| layer.profile.clone()).unwrap_or_else(|| setup.profile.clone());
+    let Some(profile) = setup.profiles.get(&name) else { return Encoding::Approximate };
+    let model = named(&|layer| layer.model.clone()).or_else(|| setup.model.clone().filter(|_| name == setup.profile));
+    (setup.models)(&model.unwrap_or_else(|| profile.model.clone()), profile).encoding
 }
 
 /// The digest of everything that shapes the request beside its texts.

@@ -19,7 +19,7 @@ use crate::llm::tokens::Tokenizers;
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Store, damage};
 use crate::tools::Workspace;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -90,6 +90,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         counter,
         embedder: super::embedder::of(config)?,
         patient: true,
+        code: Some(beside(&config.paths.store)),
         reading: None,
         temporary: None,
         read_again: Some(again),
@@ -211,6 +212,13 @@ pub fn mend(config: &Config, start: StartWith) -> Result<Mended, Failure> {
     let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
     let file = damage::keep_salvaged(path, &lines)?;
     Ok(Mended { salvaged: Some((file, count)), ..mended })
+}
+
+/// The folder of the indexes of workspaces' code, beside the store's file.
+fn beside(store: &Path) -> PathBuf {
+    let mut name = store.file_name().unwrap_or_default().to_owned();
+    name.push("-code");
+    store.with_file_name(name)
 }
 
 /// The offline tour: a bundled conversation in a store that is deleted at the end.

@@ -7,6 +7,7 @@ mod cli;
 mod cli_bad;
 mod cli_exchange;
 mod cli_many;
+mod code;
 mod compaction;
 mod condensed;
 mod consent;

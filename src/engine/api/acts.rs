@@ -188,3 +188,24 @@ pub enum FileAct {
         path: String,
     },
 }
+
+/// What is wanted of a workspace's code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CodeAct {
+    /// It is read, or what of it has changed; answered when that is done.
+    Index,
+    /// What a question, a task or a commit's message is about.
+    Find {
+        /// The question.
+        query: String,
+        /// Tokens for what is found.
+        budget: u32,
+    },
+    /// The map of its folders, and central symbols.
+    Map {
+        /// Tokens for the map.
+        budget: u32,
+        /// How many symbols.
+        anchors: usize,
+    },
+}

@@ -174,6 +174,15 @@ pub enum Event {
         /// Of how many that had none.
         total: usize,
     },
+    /// The code of a workspace is being read.
+    Coding {
+        /// Files that are known.
+        done: usize,
+        /// Of how many.
+        files: usize,
+        /// Symbols so far.
+        symbols: usize,
+    },
     /// Older messages are being indexed, so that they can be looked through.
     Indexing {
         /// Messages that are.

@@ -1,7 +1,7 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
 use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
@@ -423,6 +423,13 @@ pub enum Request {
         budget: Option<u32>,
         /// Look whatever the query says.
         anyway: bool,
+    },
+    /// Reads the code of a workspace, or answers about it.
+    Code {
+        /// Its folder; when none the program's own, or for a question, where that was not indexed, the one indexed last.
+        root: Option<std::path::PathBuf>,
+        /// What is wanted.
+        act: CodeAct,
     },
     /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
     Models {

@@ -2,6 +2,7 @@
 //! Not for: what happens by itself (`event`).
 
 use crate::domain::branch::{Branch, SessionCard};
+use crate::domain::code::{CodeFound, IndexStatus, Scaffold};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::consent::{Rule, RuleScope};
@@ -117,6 +118,12 @@ pub enum Answer {
     Meters(Vec<Learned>),
     /// What was found.
     Doctor(Vec<Finding>),
+    /// What the index of a workspace's code holds.
+    Indexed(Box<IndexStatus>),
+    /// Code that a question is about.
+    Code(Box<CodeFound>),
+    /// The map of a workspace's code.
+    Map(Box<Scaffold>),
     /// What was looked up.
     Retrieved(Box<Retrieved>),
     /// Memories.

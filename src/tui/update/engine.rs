@@ -81,6 +81,9 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
+        Event::Coding { done, files, .. } => {
+            model.status.report("code", format!("reading code, {done} of {files} files"), model.now);
+        }
         Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),

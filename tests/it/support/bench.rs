@@ -323,6 +323,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         servers: bench.back.clone(),
         counter: Arc::new(Quarter),
         embedder: None,
+        code: None,
         patient: false,
         reading: None,
         temporary: None,

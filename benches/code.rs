@@ -1,0 +1,339 @@
+//! Do touchpoints hold the files and symbols that a change touched, told from its message alone? How fast is the index?
+//!
+//! `cargo bench --bench code -- DIR COMMITS.jsonl [DIR COMMITS.jsonl …]` measures recall of files and symbols at 1,000, 4,000
+//! and 8,000 tokens (o200k, counted, not guessed) over commits `{id, query, files, symbols}`, beside plain grep and beside a
+//! map of the most central symbols, in the same run. A symbol counts when an item bears its name in a file that was touched.
+//! `cargo bench --bench code -- --times DIR` copies DIR, indexes the copy, changes one file and asks 200 questions, beside
+//! universal-ctags where that is installed. Without arguments it does both on pleach's own sources and questions of its own.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
+#![allow(clippy::print_stdout, reason = "its figures are printed")]
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
+
+use pleach::code::build::{Change, renew};
+use pleach::code::cache::Cache;
+use pleach::code::cards::{Limits, Sources, fill};
+use pleach::code::index::Index;
+use pleach::code::rank::{Hit, rank};
+use pleach::code::tuning::Tuning;
+use pleach::code::walk::Bounds;
+use pleach::code::words::{Analyzer, is_stop, words_of};
+use pleach::code::{query, scaffold};
+use pleach::domain::code::Parts;
+use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::llm::tokens::Tokenizers;
+use serde::Deserialize;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+const BUDGETS: [u32; 3] = [1_000, 4_000, 8_000];
+
+#[derive(Deserialize)]
+struct Commit {
+    query: String,
+    files: Vec<String>,
+    symbols: Vec<String>,
+}
+
+/// Files and symbols in what is sent.
+type Sent = (BTreeSet<String>, BTreeSet<(String, String)>);
+
+struct Disk {
+    root: PathBuf,
+    known: RefCell<HashMap<PathBuf, Arc<[u8]>>>,
+}
+
+impl Disk {
+    fn new(root: &Path) -> Self {
+        Self { root: root.to_path_buf(), known: RefCell::default() }
+    }
+}
+
+impl Sources for Disk {
+    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
+        if let Some(text) = self.known.borrow().get(path) {
+            return Some(Arc::clone(text));
+        }
+        let text: Arc<[u8]> = std::fs::read(self.root.join(path)).ok()?.into();
+        self.known.borrow_mut().insert(path.to_path_buf(), Arc::clone(&text));
+        Some(text)
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let tokens = Tokenizers::new();
+    let count = |text: &str| tokens.count(Encoding::O200kBase, text);
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => {
+            let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+            recall(&own.join("src"), &own_questions(), &count);
+            times(&own.join("src"), &count);
+        }
+        ["--times", folders @ ..] => folders.iter().for_each(|folder| times(Path::new(folder), &count)),
+        pairs => {
+            for pair in pairs.chunks_exact(2) {
+                recall(Path::new(pair[0]), &commits(pair[1]), &count);
+            }
+        }
+    }
+}
+
+fn commits(file: &str) -> Vec<Commit> {
+    let text = std::fs::read_to_string(file).expect("a file of commits");
+    text.lines().map(|line| serde_json::from_str(line).expect("a commit on each line")).collect()
+}
+
+/// Questions about pleach itself, each with what answers it.
+fn own_questions() -> Vec<Commit> {
+    let ask = |query: &str, file: &str, symbol: &str| Commit {
+        query: query.into(),
+        files: vec![file.into()],
+        symbols: vec![symbol.into()],
+    };
+    vec![
+        ask("where are escape sequences made visible?", "domain/safe.rs", "clean"),
+        ask("fix: stemming of possessive words", "retrieval/words.rs", "lower"),
+        ask("decoder of server sent events loses a line", "llm/sse.rs", "Decoder"),
+        ask("the walk must not follow symbolic links", "code/walk.rs", "list"),
+        ask("power iteration of centrality", "code/graph.rs", "centrality"),
+        ask("ignore rules of folders on the way down", "tools/rules.rs", "Rules"),
+    ]
+}
+
+fn indexed(root: &Path) -> Index {
+    let mut index = Index::default();
+    renew(&mut index, root, &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).expect("a folder");
+    index
+}
+
+fn recall(root: &Path, commits: &[Commit], count: &dyn Fn(&str) -> u32) {
+    let index = indexed(root);
+    let disk = Disk::new(root);
+    println!("\n{}: {} commits, {} symbols", root.display(), commits.len(), index.len());
+    println!("{:<34} files 1k / 4k / 8k      symbols 1k / 4k / 8k", "");
+    let tuning = Tuning::default();
+    let mut analyzer = Analyzer::default();
+    let central = by_centrality(&index);
+    let own = |text: &str, budget: u32, analyzer: &mut Analyzer| {
+        let hits = rank(&index, &query::read(analyzer, text, &tuning), &tuning, 600);
+        sent(&index, &hits, &disk, count, Limits::within(budget))
+    };
+    row("pleach", commits, &mut |text, budget| own(text, budget, &mut analyzer));
+    row("most central symbols (map)", commits, &mut |_, budget| {
+        sent(&index, &central, &disk, count, Limits { excerpts: 0, lines: 0, ..Limits::within(budget) })
+    });
+    let lines = Lines::read(&index, &disk);
+    row("grep, most words in a line first", commits, &mut |text, budget| lines.grep(&index, text, budget, count));
+}
+
+fn sent(index: &Index, hits: &[Hit], disk: &Disk, count: &dyn Fn(&str) -> u32, limits: Limits) -> Sent {
+    let found = fill(index, hits, disk, count, limits);
+    let told: u32 = found.items.iter().map(|item| item.tokens).sum();
+    let block: String = found.items.iter().map(|item| item.text.as_str()).collect();
+    assert!(told <= limits.budget && count(&block) <= limits.budget, "the budget holds");
+    let symbols = found.items.iter().map(|item| (item.path.clone(), item.symbol.clone())).collect();
+    (found.items.into_iter().map(|item| item.path).collect(), symbols)
+}
+
+fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) {
+    let mut shown = [String::new(), String::new()];
+    for budget in BUDGETS {
+        let (mut files, mut symbols) = (Vec::new(), Vec::new());
+        for commit in commits {
+            let (sent_files, sent_symbols) = send(&commit.query, budget);
+            let share = |hit: usize, all: usize| hit as f64 / all as f64 * 100.0;
+            if !commit.files.is_empty() {
+                let hit = commit.files.iter().filter(|file| sent_files.contains(*file)).count();
+                files.push(share(hit, commit.files.len()));
+            }
+            if !commit.symbols.is_empty() {
+                let held = |symbol: &&String| {
+                    commit.files.iter().any(|file| sent_symbols.contains(&(file.clone(), (*symbol).clone())))
+                };
+                symbols.push(share(commit.symbols.iter().filter(held).count(), commit.symbols.len()));
+            }
+        }
+        for (text, shares) in shown.iter_mut().zip([files, symbols]) {
+            let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+            let _ = write!(text, "{mean:>7.1}");
+        }
+    }
+    println!("{name:<34}{}  {}", shown[0], shown[1]);
+}
+
+fn by_centrality(index: &Index) -> Vec<Hit> {
+    let mut order: Vec<(u64, u32)> = index.graph().centrality(index).into_iter().zip(0..).collect();
+    order.sort_unstable_by_key(|(weight, id)| (std::cmp::Reverse(*weight), *id));
+    let hit = |(_, id): (u64, u32)| Hit { id, score: 0.0, parts: Parts::default() };
+    order.into_iter().filter(|(_, id)| index.symbol(*id).is_some()).map(hit).collect()
+}
+
+/// Every line of every file that was parsed, in lower case.
+struct Lines(Vec<(String, Vec<String>)>);
+
+impl Lines {
+    fn read(index: &Index, disk: &Disk) -> Self {
+        let files = index.files().filter(|file| file.count > 0);
+        let read = |path: &Path| {
+            let text = disk.text(path).unwrap_or_default();
+            String::from_utf8_lossy(&text).lines().map(str::to_lowercase).collect()
+        };
+        Self(files.map(|file| (file.shown.to_string(), read(&file.path))).collect())
+    }
+
+    /// `path:line: text` of the lines with most of the words, until the budget is full.
+    fn grep(&self, index: &Index, text: &str, budget: u32, count: &dyn Fn(&str) -> u32) -> Sent {
+        let low = text.to_lowercase();
+        let words: BTreeSet<&str> = words_of(&low).filter(|word| word.len() > 2 && !is_stop(word)).collect();
+        let mut hits: Vec<(usize, usize, usize)> = Vec::new();
+        for (file, (_, lines)) in self.0.iter().enumerate() {
+            for (line, text) in lines.iter().enumerate() {
+                let found = words.iter().filter(|word| text.contains(*word)).count();
+                if found > 0 {
+                    hits.push((found, file, line));
+                }
+            }
+        }
+        hits.sort_unstable_by_key(|(found, file, line)| (std::cmp::Reverse(*found), *file, *line));
+        let (mut sent, mut used): (Sent, u32) = (Sent::default(), 0);
+        for (_, file, line) in hits {
+            let (path, lines) = &self.0[file];
+            used += count(&format!("{path}:{}:{}\n", line + 1, lines[line]));
+            if used > budget {
+                break;
+            }
+            sent.0.insert(path.clone());
+            // Generous to grep: a line counts for every symbol around it.
+            let Some(place) = index.file_at(Path::new(path)) else { continue };
+            for (symbol, _) in (place.first..place.first + place.count).filter_map(|id| index.symbol(id)) {
+                if (symbol.lines.0 as usize..=symbol.lines.1 as usize).contains(&(line + 1)) {
+                    sent.1.insert((path.clone(), symbol.name.to_string()));
+                }
+            }
+        }
+        sent
+    }
+}
+
+fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
+    let scratch = std::env::temp_dir().join(format!("pleach-bench-code-{}", std::process::id()));
+    let root = scratch.join("tree");
+    copy(source, &root);
+    println!("\n{} (copied)", source.display());
+    let (stop, bounds) = (AtomicBool::new(false), Bounds::default());
+    let mut index = Index::default();
+    let kept = scratch.join("x.index");
+    let (mut cache, _) = Cache::open(&kept, &root, &mut index).unwrap();
+    let mut bring = |index: &mut Index| {
+        let begun = Instant::now();
+        let mut keep = |change: Change<'_>| match change {
+            Change::Read(record) => cache.keep(record),
+            Change::Touched(path, stamp) => cache.touched(path, stamp),
+            Change::Gone(path) => cache.gone(path),
+        };
+        renew(index, &root, &bounds, &stop, &mut keep, &mut |_| ()).unwrap();
+        cache.flush().unwrap();
+        begun.elapsed()
+    };
+    let first = bring(&mut index);
+    let lines: u64 = index.files().map(|file| u64::from(file.lines)).sum();
+    println!("index: {first:.2?}, {lines} lines, {} symbols, {} uses", index.len(), index.graph().edges());
+    println!("memory at most {} MiB, file {} MiB", peak() >> 20, std::fs::metadata(&kept).unwrap().len() >> 20);
+    ctags(&root);
+    let victim = index.files().filter(|file| file.count > 20).nth(7).map(|file| root.join(&file.path));
+    if let Some(victim) = victim {
+        let text = std::fs::read(&victim).unwrap();
+        let again: Vec<Duration> = (0..7)
+            .map(|round| {
+                std::fs::write(&victim, [&text[..], format!("\n// change {round}\n").as_bytes()].concat()).unwrap();
+                bring(&mut index)
+            })
+            .collect();
+        println!("one file changed, whole tree looked through again: {}", spread(again));
+    }
+    let begun = Instant::now();
+    let mut loaded = Index::default();
+    drop(cache);
+    let (_, told) = Cache::open(&kept, &root, &mut loaded).unwrap();
+    loaded.refresh();
+    println!("start from the kept file: {:.2?}, {} files", begun.elapsed(), told.records);
+    questions(&index, &root, count);
+    let begun = Instant::now();
+    let map = scaffold::scaffold(&index, &Disk::new(&root), count, 200, 6);
+    println!("map: {:.2?}, {} tokens", begun.elapsed(), map.tokens);
+    std::fs::remove_dir_all(scratch).unwrap();
+}
+
+/// 200 questions made of words that names of the index hold.
+fn questions(index: &Index, root: &Path, count: &dyn Fn(&str) -> u32) {
+    let mut names: Vec<String> = Vec::new();
+    for file in index.files().filter(|file| file.count > 3) {
+        names.extend(index.symbol(file.first + 2).map(|(symbol, _)| symbol.name.replace('_', " ")));
+    }
+    let step = (names.len() / 600).max(1);
+    let picked: Vec<&String> = names.iter().step_by(step).collect();
+    let tuning = Tuning::default();
+    let mut analyzer = Analyzer::default();
+    let (mut ranked, mut whole) = (Vec::new(), Vec::new());
+    for three in picked.chunks(3).take(200) {
+        let text = format!(
+            "fix: {} when the value is missing, so that the list keeps its order",
+            three.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" ")
+        );
+        // A program finds the files in the system's cache, but reads them anew for every question.
+        let disk = Disk::new(root);
+        let begun = Instant::now();
+        let hits = rank(index, &query::read(&mut analyzer, &text, &tuning), &tuning, 600);
+        ranked.push(begun.elapsed());
+        let found = fill(index, &hits, &disk, count, Limits::within(8_000));
+        whole.push(begun.elapsed());
+        assert!(!found.items.is_empty());
+    }
+    println!("retrieval, ranking only: {}", spread(ranked));
+    println!("retrieval with touchpoints for 8,000 tokens: {}", spread(whole));
+}
+
+fn spread(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    format!("p50 {:.1?}, p95 {:.1?}, max {:.1?}", at(50), at(95), at(100))
+}
+
+fn ctags(root: &Path) {
+    let begun = Instant::now();
+    let languages = "--languages=Rust,Python,TypeScript,JavaScript,Go,C,C++,Java";
+    let ran = Command::new("ctags").args(["-R", languages, "-f", "-"]).arg(root).output();
+    match ran {
+        Ok(out) => {
+            let tags = out.stdout.split(|byte| *byte == b'\n').count();
+            println!("universal-ctags: {:.2?}, {tags} tags (one thread, definitions only)", begun.elapsed());
+        }
+        Err(_) => println!("universal-ctags is not installed"),
+    }
+}
+
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or("VmHWM: 0 kB");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() << 10
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let kind = entry.file_type().unwrap();
+        let to = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy(&entry.path(), &to);
+        } else if kind.is_file() {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}

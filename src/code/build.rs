@@ -1,0 +1,238 @@
+//! Makes and renews an index of a folder: what has not changed is kept, the rest is read on several threads.
+//! Not for: keeping it between starts (`cache`).
+
+use super::CodeError;
+use super::index::Index;
+use super::language::settled;
+use super::parse::Reader;
+use super::record::{Record, Stamp, Words};
+use super::walk::{Bounds, Seen, list, refused};
+use crate::domain::code::{Fate, Language};
+use crate::domain::hash::Hash;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Files listed.
+    pub files: usize,
+    /// Files that are known now.
+    pub done: usize,
+    /// Of them, read in this round.
+    pub read: usize,
+    /// Symbols so far.
+    pub symbols: usize,
+    /// Whether there is more than the bounds allow.
+    pub more: bool,
+}
+
+/// What happens to an index while it is renewed, for those who keep it elsewhere too.
+#[derive(Debug)]
+pub enum Change<'a> {
+    /// A file was read.
+    Read(&'a Record),
+    /// A file has a new time and the same bytes.
+    Touched(&'a Path, Stamp),
+    /// A file is gone.
+    Gone(&'a Path),
+}
+
+/// What a look at a file gave.
+enum Outcome {
+    New(Box<Record>),
+    Same(PathBuf, Stamp),
+}
+
+/// A file changed so lately that a second change could leave no trace in its time.
+const LATELY: Duration = Duration::from_millis(50);
+
+/// The stamp to keep of a file that is read now.
+fn kept(stamp: Stamp) -> Stamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
+    if now.saturating_sub(changed) < LATELY { Stamp { changed: -1, ..stamp } } else { stamp }
+}
+
+/// Reads one file; not again when its bytes have the hash `known`. Any error is a fate.
+fn read_file(
+    reader: &mut Reader,
+    root: &Path,
+    seen: &Seen,
+    known: Option<Hash>,
+    bounds: &Bounds,
+    go_on: &dyn Fn() -> bool,
+) -> Outcome {
+    let mut record = unread(seen);
+    let Some(language) = seen.language else { return Outcome::New(Box::new(record)) };
+    if seen.stamp.size > bounds.largest {
+        record.fate = Fate::TooLarge;
+        return Outcome::New(Box::new(record));
+    }
+    record.stamp = kept(seen.stamp);
+    match read_bounded(&root.join(&seen.path), bounds.largest) {
+        Ok(Some(text)) => {
+            record.hash = Hash::of(&text);
+            if known == Some(record.hash) {
+                return Outcome::Same(record.path, record.stamp);
+            }
+            read_text(reader, &mut record, language, &text, bounds, go_on);
+        }
+        Ok(None) => record.fate = Fate::TooLarge,
+        Err(_) => record.fate = Fate::Unreadable,
+    }
+    Outcome::New(Box::new(record))
+}
+
+fn unread(seen: &Seen) -> Record {
+    Record {
+        path: seen.path.clone(),
+        stamp: seen.stamp,
+        hash: Hash::default(),
+        fate: Fate::NoLanguage,
+        language: seen.language,
+        errors: false,
+        lines: 0,
+        symbols: Vec::new(),
+        words: Words::default(),
+    }
+}
+
+fn read_text(
+    reader: &mut Reader,
+    record: &mut Record,
+    language: Language,
+    text: &[u8],
+    bounds: &Bounds,
+    go_on: &dyn Fn() -> bool,
+) {
+    record.lines = u32::try_from(text.split(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX);
+    if let Some(fate) = refused(&record.path, text, bounds) {
+        record.fate = fate;
+        return;
+    }
+    let language = settled(language, &record.path, text);
+    let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    record.fate = Fate::Unreadable;
+    if let Some(parsed) = reader.read(language, &name, text, go_on) {
+        record.fate = Fate::Parsed;
+        record.language = Some(language);
+        record.errors = parsed.errors;
+        record.symbols = parsed.symbols;
+        record.words = parsed.words;
+    }
+}
+
+fn read_bounded(path: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(most + 1).read_to_end(&mut text)?;
+    Ok((text.len() as u64 <= most).then_some(text))
+}
+
+/// Brings an index up to date with a folder. `changed` hears of every change, `told` of progress.
+///
+/// # Errors
+/// When the folder cannot be read, or `stop` is set; what was read until then is in the index.
+pub fn renew(
+    index: &mut Index,
+    root: &Path,
+    bounds: &Bounds,
+    stop: &AtomicBool,
+    changed: &mut dyn FnMut(Change<'_>),
+    told: &mut dyn FnMut(Progress),
+) -> Result<Progress, CodeError> {
+    let go_on = || !stop.load(Ordering::Relaxed);
+    let (seen, more) = list(root, bounds, &go_on)?;
+    let mut progress = Progress { files: seen.len(), more, ..Progress::default() };
+    let gone: Vec<_> = index
+        .files()
+        .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
+        .map(|file| file.path.clone())
+        .collect();
+    for path in gone {
+        index.remove(&path);
+        changed(Change::Gone(&path));
+    }
+    let todo: Vec<(&Seen, Option<Hash>)> = seen
+        .iter()
+        .map(|one| (one, index.file_at(&one.path)))
+        .filter(|(one, file)| file.is_none_or(|file| file.stamp != one.stamp))
+        .map(|(one, file)| (one, file.filter(|file| file.fate != Fate::Unreadable).map(|file| file.hash)))
+        .collect();
+    progress.done = seen.len() - todo.len();
+    progress.symbols = index.len();
+    told(progress);
+    let many = todo.len() > 1_000;
+    read_all(root, bounds, stop, &todo, &mut |outcome| {
+        progress.done += 1;
+        match outcome {
+            Outcome::Same(path, stamp) => {
+                index.touch(&path, stamp);
+                changed(Change::Touched(&path, stamp));
+            }
+            Outcome::New(record) => {
+                progress.read += 1;
+                if index.len() + record.symbols.len() > bounds.symbols {
+                    progress.more = true;
+                } else {
+                    changed(Change::Read(&record));
+                    index.insert(&record);
+                }
+            }
+        }
+        progress.symbols = index.len();
+        told(progress);
+    });
+    if many {
+        index.shrink();
+    }
+    index.refresh();
+    if go_on() { Ok(progress) } else { Err(CodeError::Cancelled) }
+}
+
+/// Reads files on several threads; `take` gets what they give, as it comes.
+fn read_all(
+    root: &Path,
+    bounds: &Bounds,
+    stop: &AtomicBool,
+    todo: &[(&Seen, Option<Hash>)],
+    take: &mut dyn FnMut(Outcome),
+) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if bounds.threads == 0 { cores } else { bounds.threads }.min(todo.len());
+    let next = AtomicUsize::new(0);
+    let work = |send: &dyn Fn(Outcome) -> bool| {
+        let go_on = || !stop.load(Ordering::Relaxed);
+        let mut reader = Reader::default();
+        while let Some((seen, known)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = read_file(&mut reader, root, seen, *known, bounds, &go_on);
+            // A file whose reading was ended halfway is none that could not be read.
+            if !go_on() || !send(outcome) {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel::<Outcome>(threads * 4);
+        let mut started = 0;
+        for _ in 0..threads {
+            let (send, work) = (send.clone(), &work);
+            let thread = std::thread::Builder::new().name("code-reader".into());
+            let run = move || work(&|outcome| send.send(outcome).is_ok());
+            started += usize::from(thread.spawn_scoped(scope, run).is_ok());
+        }
+        drop(send);
+        receive.into_iter().for_each(&mut *take);
+        if started == 0 && threads > 0 {
+            // The system gives no threads: it is done here, slowly.
+            let take = std::cell::RefCell::new(take);
+            work(&|outcome| {
+                (*take.borrow_mut())(outcome);
+                true
+            });
+        }
+    });
+}

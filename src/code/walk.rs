@@ -1,0 +1,137 @@
+//! Lists the files of a workspace that git does not ignore, in the order of their paths, and says which are worth parsing.
+//! Links are never followed.
+//! Not for: reading symbols (`parse`).
+
+use super::CodeError;
+use super::language::of_path;
+use super::record::Stamp;
+use crate::domain::code::{Fate, Language};
+use ignore::{WalkBuilder, WalkState};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::UNIX_EPOCH;
+
+/// Bounds of what is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Larger files are listed and not parsed, in bytes.
+    pub largest: u64,
+    /// Files that are listed at most.
+    pub files: usize,
+    /// Symbols that are kept at most.
+    pub symbols: usize,
+    /// Whether files that a program wrote are left out.
+    pub skip_generated: bool,
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { largest: 1 << 20, files: 200_000, symbols: 2_000_000, skip_generated: true, threads: 0 }
+    }
+}
+
+/// A file seen on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Beneath the root.
+    pub path: PathBuf,
+    /// Size and time.
+    pub stamp: Stamp,
+    /// By its name.
+    pub language: Option<Language>,
+}
+
+/// The files beneath a folder, by path, and whether there were more than the bound.
+///
+/// # Errors
+/// When the folder itself cannot be read, or somebody asks to stop.
+pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<(Vec<Seen>, bool), CodeError> {
+    std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
+        .build_parallel();
+    let (seen, count, ended) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
+    walk.run(|| {
+        Box::new(|entry| {
+            if !go_on() {
+                ended.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            let found = entry.ok().and_then(|entry| look(root, &entry));
+            if let Some(one) = found
+                && let Ok(mut seen) = seen.lock()
+            {
+                count.fetch_add(1, Ordering::Relaxed);
+                seen.push(one);
+            }
+            // Far more than the bound need not be counted.
+            if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
+                WalkState::Quit
+            } else {
+                WalkState::Continue
+            }
+        })
+    });
+    if ended.load(Ordering::Relaxed) {
+        return Err(CodeError::Cancelled);
+    }
+    let mut seen = seen.into_inner().unwrap_or_default();
+    seen.sort_unstable_by(|a: &Seen, b: &Seen| a.path.cmp(&b.path));
+    let more = seen.len() > bounds.files;
+    seen.truncate(bounds.files);
+    Ok((seen, more))
+}
+
+/// A regular file as it is seen from outside.
+fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        return None;
+    }
+    let path = entry.path().strip_prefix(root).ok()?;
+    let stamp = entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
+    Some(Seen { path: path.to_path_buf(), stamp, language: of_path(path) })
+}
+
+/// Size and time of a file.
+#[must_use]
+pub fn stamp(data: &std::fs::Metadata) -> Stamp {
+    let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Stamp { size: data.len(), changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default() }
+}
+
+/// Why a text is not parsed, if so.
+#[must_use]
+pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<Fate> {
+    let head = &text[..text.len().min(8_192)];
+    if head.contains(&0) {
+        return Some(Fate::Binary);
+    }
+    (bounds.skip_generated && is_generated(path, text)).then_some(Fate::Generated)
+}
+
+/// Whether a program wrote a file: it says so in its first lines, or by its name, or its lines are far too long for people.
+fn is_generated(path: &Path, text: &[u8]) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let by_name = [".min.js", ".bundle.js", ".pb.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2_grpc.py", ".g.cs"]
+        .iter()
+        .any(|ending| name.ends_with(ending));
+    let head = String::from_utf8_lossy(&text[..text.len().min(2_000)]).to_lowercase();
+    let says = head.lines().take(12).any(|line| {
+        let comment = line.trim_start().starts_with(['/', '#', '*', '-', '<']);
+        comment
+            && (line.contains("@generated")
+                || line.contains("do not edit")
+                || line.contains("automatically generated")
+                || line.contains("autogenerated")
+                || line.contains("code generated by"))
+    });
+    let lines = text.split(|byte| *byte == b'\n').count();
+    by_name || says || (text.len() > 20_000 && text.len() / lines > 400)
+}
