@@ -14,6 +14,7 @@ mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
 mod foreign;
+mod hands;
 mod laws;
 mod memory;
 mod meter;
