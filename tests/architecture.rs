@@ -43,6 +43,9 @@ const GUESTS: &[(&str, &str)] = &[
     ("candle_transformers", "llm"),
     ("rust_stemmers", "retrieval"),
     ("pulp", "retrieval"),
+    ("landlock", "tools"),
+    ("seccompiler", "tools"),
+    ("libc", "tools"),
 ];
 const NO_TOKIO: &[&[&str]] =
     &[&["domain"], &["context"], &["retrieval"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];

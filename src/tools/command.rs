@@ -136,7 +136,9 @@ fn protection(acts: &Acts, means: Means) -> Vec<String> {
         ),
     };
     let calls = match (means.seccomp, network) {
-        (false, _) if means.landlock >= 4 && !network => "seccomp is missing here: no TCP, but other sockets".to_owned(),
+        (false, _) if means.landlock >= 4 && !network => {
+            "seccomp is missing here: no TCP, but other sockets".to_owned()
+        }
         (false, _) => "seccomp is missing here: it can use the network and reach into other processes".to_owned(),
         (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".to_owned(),
         (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".to_owned(),
@@ -264,7 +266,8 @@ impl Running {
     fn ready(&self, open: bool) -> bool {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
         let from = if open { Some(PollFd::new(&self.output, PollFlags::IN)) } else { None };
-        let mut on: Vec<PollFd<'_>> = from.or_else(|| Some(PollFd::new(self.report.as_ref()?, PollFlags::IN))).into_iter().collect();
+        let mut on: Vec<PollFd<'_>> =
+            from.or_else(|| Some(PollFd::new(self.report.as_ref()?, PollFlags::IN))).into_iter().collect();
         matches!(poll(&mut on, Some(&time)), Ok(count) if count > 0)
     }
 

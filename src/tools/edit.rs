@@ -43,7 +43,8 @@ pub(super) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
             .text("new")?
             .ok_or_else(|| Stop::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
         let wish = Wish { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
-        after = if crlf { wish.replace(&after, &to_crlf(old), &to_crlf(new))? } else { wish.replace(&after, old, new)? };
+        after =
+            if crlf { wish.replace(&after, &to_crlf(old), &to_crlf(new))? } else { wish.replace(&after, old, new)? };
         within(&path, &after)?;
     }
     if *before == *after {
@@ -194,7 +195,8 @@ fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
         let here = lines.get(from..).unwrap_or_default();
         let score = wanted.iter().zip(here).map(|(wanted, line)| wanted.likeness(line)).sum();
         if score > best.0 {
-            let same = here.len() >= wanted.len() && wanted.iter().zip(here).all(|(wanted, line)| wanted.bare == line.bare);
+            let same =
+                here.len() >= wanted.len() && wanted.iter().zip(here).all(|(wanted, line)| wanted.bare == line.bare);
             best = (score, from, same);
         }
     }

@@ -6,22 +6,67 @@ use std::path::Path;
 
 /// Names that are handed on.
 const NAMES: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "CARGO_HOME", "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN", "CARGO_TARGET_DIR", "RUSTFLAGS", "RUST_BACKTRACE", "RUST_LOG", "GOPATH", "GOROOT", "GOFLAGS",
-    "GOMODCACHE", "NVM_DIR", "NODE_PATH", "NODE_ENV", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH",
-    "PYTHONDONTWRITEBYTECODE", "GEM_HOME", "GEM_PATH", "RBENV_ROOT", "JAVA_HOME", "ANDROID_HOME", "DOTNET_ROOT", "CC",
-    "CXX", "CPP", "AR", "LD", "NM", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "PKG_CONFIG_PATH",
-    "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CMAKE_PREFIX_PATH", "NIX_PATH", "NIX_PROFILES", "SSL_CERT_FILE",
-    "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "SOURCE_DATE_EPOCH",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "CARGO_TARGET_DIR",
+    "RUSTFLAGS",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "GOPATH",
+    "GOROOT",
+    "GOFLAGS",
+    "GOMODCACHE",
+    "NVM_DIR",
+    "NODE_PATH",
+    "NODE_ENV",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE",
+    "GEM_HOME",
+    "GEM_PATH",
+    "RBENV_ROOT",
+    "JAVA_HOME",
+    "ANDROID_HOME",
+    "DOTNET_ROOT",
+    "CC",
+    "CXX",
+    "CPP",
+    "AR",
+    "LD",
+    "NM",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "PKG_CONFIG_PATH",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "CPATH",
+    "CMAKE_PREFIX_PATH",
+    "NIX_PATH",
+    "NIX_PROFILES",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NIX_SSL_CERT_FILE",
+    "SOURCE_DATE_EPOCH",
 ];
 /// Parts of names that are not, whatever else they are.
 const SECRETS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
 /// What a command gets of these variables, with what it is told besides.
-pub(super) fn filtered(
-    all: impl Iterator<Item = (OsString, OsString)>,
-    scratch: &Path,
-) -> Vec<(OsString, OsString)> {
+pub(super) fn filtered(all: impl Iterator<Item = (OsString, OsString)>, scratch: &Path) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<(OsString, OsString)> = all.filter(|(name, _)| name.to_str().is_some_and(handed_on)).collect();
     kept.sort();
     let cache = scratch.join("cache");
@@ -52,8 +97,15 @@ mod tests {
     #[test]
     fn only_what_is_on_the_list() {
         let given = [
-            ("PATH", "/bin"), ("LC_ALL", "C"), ("OPENAI_API_KEY", "sk-1"), ("LC_TOKEN", "x"), ("GITHUB_TOKEN", "x"),
-            ("TMPDIR", "/elsewhere"), ("BASH_ENV", "/evil"), ("LD_PRELOAD", "/evil"), ("SSH_AUTH_SOCK", "/s"),
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("OPENAI_API_KEY", "sk-1"),
+            ("LC_TOKEN", "x"),
+            ("GITHUB_TOKEN", "x"),
+            ("TMPDIR", "/elsewhere"),
+            ("BASH_ENV", "/evil"),
+            ("LD_PRELOAD", "/evil"),
+            ("SSH_AUTH_SOCK", "/s"),
         ];
         let got = filtered(given.map(|(name, value)| (name.into(), value.into())).into_iter(), Path::new("/own"));
         let names: Vec<&str> = got.iter().map(|(name, _)| name.to_str().unwrap()).collect();

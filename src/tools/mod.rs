@@ -191,7 +191,8 @@ impl Workspace {
 
     fn unknown(&self, name: &str) -> Stop {
         let names: Vec<String> = self.specs().into_iter().map(|spec| spec.name).collect();
-        let (last, others) = names.split_last().map(|(last, others)| (last.as_str(), others.join(", "))).unwrap_or_default();
+        let (last, others) =
+            names.split_last().map(|(last, others)| (last.as_str(), others.join(", "))).unwrap_or_default();
         let name: String = name.chars().take(60).collect();
         Stop::Failed(format!("There is no tool {name:?}; there are {others} and {last}."))
     }

@@ -42,7 +42,9 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match folder.create_dir(step) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(stop(&so_far, &error)),
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                            return Err(stop(&so_far, &error));
+                        }
                         _ => {}
                     }
                     enter(&folder, step).map_err(|error| stop(&so_far, &error))?

@@ -127,7 +127,10 @@ fn a_command_says_how_it_ended_and_what_it_said() {
     let killed = place.line("kill -9 $$");
     assert_eq!((killed.output.status, killed.exit), (ToolStatus::Failed, None));
     assert!(killed.output.body.starts_with("[ended by signal 9"), "{}", killed.output.body);
-    let inner = place.go(&json!({"line": "basename \"$PWD\"; cat; [ -t 0 ] || echo no terminal", "folder": "src"}), &Listener::default());
+    let inner = place.go(
+        &json!({"line": "basename \"$PWD\"; cat; [ -t 0 ] || echo no terminal", "folder": "src"}),
+        &Listener::default(),
+    );
     assert_eq!(inner.output.body, "[exit 0]\nsrc\nno terminal\n");
     assert_eq!(place.line("yes | head -n 2; echo \"${PIPESTATUS[0]}\"").output.body, "[exit 0]\ny\ny\n141\n");
     assert!(place.line("true > made; printf 'caf\\351'").output.body.ends_with("caf\u{fffd}"));
@@ -163,7 +166,8 @@ fn a_command_that_never_ends_and_does_not_listen_is_ended() {
 fn what_is_left_in_the_background_is_ended_too() {
     let place = Place::new();
     let sleeper = "tail -f /dev/null --pid=999999997";
-    let line = format!("({sleeper} &) ; setsid {sleeper} >/dev/null 2>&1 & nohup {sleeper} >/dev/null 2>&1 & echo done");
+    let line =
+        format!("({sleeper} &) ; setsid {sleeper} >/dev/null 2>&1 & nohup {sleeper} >/dev/null 2>&1 & echo done");
     let done = place.line(&line);
     assert_eq!((done.output.status, done.exit), (ToolStatus::Ok, Some(0)), "{}", done.output.body);
     assert!(done.output.body.contains("left running"), "{}", done.output.body);
@@ -252,7 +256,8 @@ fn nothing_outside_is_read_or_written() {
         assert_ne!(done.exit, Some(0), "{line}: {}", done.output.body);
         assert!(!done.output.body.contains("outside-secret"), "{line}");
     }
-    let names: Vec<_> = fs::read_dir(place.outer.path().join("out")).unwrap().map(|one| one.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(place.outer.path().join("out")).unwrap().map(|one| one.unwrap().file_name()).collect();
     assert_eq!(names, ["secret"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), "outside-secret");
     let fine = place.line("echo x > src/new && mkdir -p a/b && mv src/new a/b && t=$(mktemp) && echo y > $t && cat $t a/b/new && ls /usr > /dev/null");
@@ -266,7 +271,8 @@ fn what_the_options_open_is_open() {
     fs::create_dir_all(&more).unwrap();
     let own = outer.path().join("own");
     fs::create_dir_all(&own).unwrap();
-    let acting = Acting { writable: vec![more.clone(), outer.path().to_owned()], hidden: vec![own.clone()], ..options() };
+    let acting =
+        Acting { writable: vec![more.clone(), outer.path().to_owned()], hidden: vec![own.clone()], ..options() };
     let place = Place::with(acting, 5_000);
     let done = place.line(&format!("echo x > {}/new", more.display()));
     assert_eq!(done.exit, Some(0), "{}", done.output.body);
@@ -336,7 +342,11 @@ fn wishes_that_are_refused() {
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("src")).unwrap();
     let done = place.space.carry_out("run", "", &Deed::Run(deed), &[], &Listener::default());
     assert_eq!(done.output.status, ToolStatus::Failed);
-    assert!(done.output.body.contains("not run") && !done.output.body.contains("outside-secret"), "{}", done.output.body);
+    assert!(
+        done.output.body.contains("not run") && !done.output.body.contains("outside-secret"),
+        "{}",
+        done.output.body
+    );
 }
 
 #[test]

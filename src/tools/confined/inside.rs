@@ -9,8 +9,11 @@ use std::path::Path;
 use std::process::Command;
 
 /// The shells that are tried, with the arguments that keep them from reading settings.
-const SHELLS: &[(&str, &[&str])] =
-    &[("/bin/bash", &["--noprofile", "--norc", "-c"]), ("/usr/bin/bash", &["--noprofile", "--norc", "-c"]), ("/bin/sh", &["-c"])];
+const SHELLS: &[(&str, &[&str])] = &[
+    ("/bin/bash", &["--noprofile", "--norc", "-c"]),
+    ("/usr/bin/bash", &["--noprofile", "--norc", "-c"]),
+    ("/bin/sh", &["-c"]),
+];
 
 /// What this system can do, found out by doing it.
 pub(super) fn means() -> Means {

@@ -20,18 +20,62 @@ const NEWEST: ABI = ABI::V9;
 const HIDDEN: &[&str] = &["/home", "/root", "/run", "/var/run", "/dev", "/tmp", "/var/tmp"];
 /// Beneath those, what may be read all the same.
 const OPEN: &[&str] = &[
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout",
-    "/dev/stderr", "/run/systemd/resolve", "/run/current-system", "/run/opengl-driver",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/fd",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/run/systemd/resolve",
+    "/run/current-system",
+    "/run/opengl-driver",
 ];
 /// Devices that may be written to.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
 /// Toolchains in the home folder.
 const TOOLCHAINS: &[&str] = &[
-    ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/env", ".cargo/config.toml", ".cargo/config", ".rustup",
-    ".local/bin", ".local/lib", ".local/share/uv", ".local/share/pnpm", ".local/share/mise", ".nvm", ".fnm", ".volta",
-    ".bun/bin", ".deno/bin", ".pyenv", ".rbenv", ".asdf", ".sdkman", ".jenv", ".juliaup", ".julia", ".ghcup", ".cabal",
-    ".stack", ".opam", ".dotnet", ".nix-profile", "go", ".m2/repository", ".gradle/wrapper", ".gradle/caches",
-    "miniconda3", "anaconda3", "miniforge3", ".gitconfig", ".config/git",
+    ".cargo/bin",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/env",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".rustup",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/uv",
+    ".local/share/pnpm",
+    ".local/share/mise",
+    ".nvm",
+    ".fnm",
+    ".volta",
+    ".bun/bin",
+    ".deno/bin",
+    ".pyenv",
+    ".rbenv",
+    ".asdf",
+    ".sdkman",
+    ".jenv",
+    ".juliaup",
+    ".julia",
+    ".ghcup",
+    ".cabal",
+    ".stack",
+    ".opam",
+    ".dotnet",
+    ".nix-profile",
+    "go",
+    ".m2/repository",
+    ".gradle/wrapper",
+    ".gradle/caches",
+    "miniconda3",
+    "anaconda3",
+    "miniforge3",
+    ".gitconfig",
+    ".config/git",
 ];
 /// Variables that name a toolchain's folder, and what of it is read.
 const NAMED: &[(&str, &[&str])] = &[
@@ -78,9 +122,12 @@ impl Places {
                 wished.extend(parts.iter().map(|part| folder.join(part)));
             }
         }
-        wished.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths).filter(|path| {
-            path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))
-        }));
+        wished.extend(
+            std::env::var_os("PATH")
+                .iter()
+                .flat_map(std::env::split_paths)
+                .filter(|path| path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))),
+        );
         wished.extend(orders.readable.iter().map(PathBuf::from));
         // This program's own stay hidden, whatever lies around them.
         for path in wished.iter().filter_map(|path| path.canonicalize().ok()) {

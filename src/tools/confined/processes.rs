@@ -35,7 +35,9 @@ pub(super) fn descendants(of: Pid) -> Vec<Pid> {
     let mut known = BTreeSet::from([of.as_raw_nonzero().get()]);
     loop {
         let before = known.len();
-        known.extend(all.iter().filter(|process| known.contains(&process.parent)).map(|process| process.pid).collect::<Vec<_>>());
+        known.extend(
+            all.iter().filter(|process| known.contains(&process.parent)).map(|process| process.pid).collect::<Vec<_>>(),
+        );
         if known.len() == before {
             break;
         }
@@ -47,9 +49,7 @@ pub(super) fn descendants(of: Pid) -> Vec<Pid> {
 /// Threads of a user's processes.
 pub(super) fn threads_of(user: u32) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
-    let own = |process: &Process| {
-        fs::metadata(format!("/proc/{}", process.pid)).is_ok_and(|meta| meta.uid() == user)
-    };
+    let own = |process: &Process| fs::metadata(format!("/proc/{}", process.pid)).is_ok_and(|meta| meta.uid() == user);
     all().iter().filter(|process| own(process)).map(|process| process.threads).sum()
 }
 
