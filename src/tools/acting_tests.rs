@@ -158,7 +158,7 @@ fn line_ends_and_a_missing_last_one_are_kept() {
     place.done(&deed, &[]);
     assert_eq!(place.text("crlf"), "1\r\n2\r\n2b\r\nthree");
     let deed = place.write_deed("crlf", "1\n2\nthree\n").unwrap();
-    assert_eq!(change(&deed).hunks.len(), 2, "the lines that stay are the same lines");
+    assert_eq!(change(&deed).size(), (1, 2), "the lines that stay are the same lines");
     place.done(&deed, &[]);
     assert_eq!(place.text("crlf"), "1\r\n2\r\nthree\r\n");
     place.write("mixed", "a\r\nb\nc");

@@ -153,7 +153,12 @@ fn protection(acts: &Acts, means: Means) -> Vec<String> {
     } else {
         "its process group ends with it; no more is known of it on this system"
     };
-    vec![files, calls, "environment: only names on a list, none like a key's".into(), bounds, whole.into()]
+    let environment = "environment: only names on a list, none like a key's".to_owned();
+    let mut said = vec![files, calls, environment, bounds, whole.to_owned()];
+    if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
+        said.push("privileges: of root's only those over files".into());
+    }
+    said
 }
 
 /// Why a command was ended.

@@ -104,6 +104,12 @@ impl Place {
     }
 }
 
+/// A command that never ends, and what it is known by among all processes.
+fn sleeper(which: u8) -> (String, String) {
+    let mark = format!("9{}.{which}", std::process::id());
+    (mark.clone(), format!("tail -s {mark} -f /dev/null"))
+}
+
 /// Whether any process still has a mark in its command line.
 fn runs(mark: &str) -> bool {
     let own = std::process::id().to_string();
@@ -151,28 +157,28 @@ fn what_it_says_comes_in_pieces_while_it_runs() {
 #[test]
 fn a_command_that_never_ends_and_does_not_listen_is_ended() {
     let place = Place::new();
-    let mark = "tail -f /dev/null --pid=999999998";
-    let line = format!("trap '' TERM INT HUP; echo ready; while :; do {mark}; done");
+    let (mark, sleeper) = sleeper(8);
+    let line = format!("trap '' TERM INT HUP; echo ready; while :; do {sleeper}; done");
     let done = place.go(&json!({ "line": line }), &Listener::until("ready"));
     assert_eq!((done.output.status, done.exit), (ToolStatus::Cancelled, None));
     let done = place.go(&json!({"line": line, "seconds": 1}), &Listener::default());
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(done.output.body.starts_with("[stopped after 1 s, its time limit"), "{}", done.output.body);
-    assert!(!runs("pid=999999998"), "something is left");
+    assert!(!runs(&mark), "something is left");
     assert_eq!(place.deed(&json!({"line": "true", "seconds": 1_000_000})).unwrap().seconds, 600);
 }
 
 #[test]
 fn what_is_left_in_the_background_is_ended_too() {
     let place = Place::new();
-    let sleeper = "tail -f /dev/null --pid=999999997";
+    let (mark, sleeper) = sleeper(7);
     let line =
         format!("({sleeper} &) ; setsid {sleeper} >/dev/null 2>&1 & nohup {sleeper} >/dev/null 2>&1 & echo done");
     let done = place.line(&line);
     assert_eq!((done.output.status, done.exit), (ToolStatus::Ok, Some(0)), "{}", done.output.body);
     assert!(done.output.body.contains("left running"), "{}", done.output.body);
     assert!(done.output.body.contains("done\n"));
-    assert!(!cfg!(target_os = "linux") || !runs("pid=999999997"), "something is left");
+    assert!(!cfg!(target_os = "linux") || !runs(&mark), "something is left");
 }
 
 #[test]
@@ -197,14 +203,14 @@ fn a_fork_bomb_is_ended() {
         return;
     }
     // It stays small enough for others on the machine, and never ends by itself.
-    let line = "for i in $(seq 400); do tail -f /dev/null --pid=999999996 & done; wait";
-    let done = place.line(line);
+    let (mark, sleeper) = sleeper(6);
+    let done = place.line(&format!("for i in $(seq 400); do {sleeper} & done; wait"));
     assert_eq!(done.output.status, ToolStatus::Failed);
-    assert!(!runs("pid=999999996"), "something is left");
+    assert!(!runs(&mark), "something is left");
     assert!(done.output.body.starts_with("[stopped: too many processes"), "{}", done.output.body);
-    let done = place.line("f() { f | f & }; f; tail -f /dev/null --pid=999999996");
+    let done = place.line(&format!("f() {{ f | f & }}; f; {sleeper}"));
     assert!(done.output.body.starts_with("[stopped: too many processes"), "{}", done.output.body);
-    assert!(!runs("pid=999999996"), "something is left");
+    assert!(!runs(&mark), "something is left");
 }
 
 #[test]

@@ -157,7 +157,8 @@ fn living() -> Vec<Pid> {
     Vec::new()
 }
 
-/// Watches how many there are. Looking at all is dear, so it is done only once the system has that many more than before.
+/// Watches how many there are. Looking at all is dear, so it is done once a second, and at once when
+/// the system has that many more than before.
 struct Crowd {
     #[cfg(target_os = "linux")]
     most: usize,
@@ -176,13 +177,13 @@ impl Crowd {
 
     fn is_too_large(&mut self) -> bool {
         let now = super::processes::tasks();
-        let suspect = now.map_or(self.looked.elapsed() > Duration::from_secs(1), |now| now > self.before + self.most);
-        if !suspect {
+        let more = now.is_some_and(|now| now > self.before + self.most);
+        if !more && self.looked.elapsed() < Duration::from_secs(1) {
             return false;
         }
         self.looked = Instant::now();
         let too_many = living().len() > self.most;
-        if !too_many {
+        if more && !too_many {
             // Somebody else's.
             self.before = now.unwrap_or(0).saturating_sub(self.most / 2);
         }

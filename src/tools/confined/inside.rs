@@ -66,5 +66,22 @@ fn confine(orders: &Orders, root: &Dir) -> Result<(), String> {
             return Err("landlock does less than before.".into());
         }
     }
+    give_up().map_err(|error| format!("its privileges could not be given up: {error}."))?;
     if orders.need.seccomp { super::seccomp::confine(orders.network) } else { Ok(()) }
+}
+
+/// Gives up what root has beyond files, and the hope to get it back. Some of it would see past landlock: whoever may watch
+/// the system's performance may read every process's memory map and environment.
+#[cfg(target_os = "linux")]
+fn give_up() -> rustix::io::Result<()> {
+    use rustix::thread::{CapabilitySet as Set, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
+    set_no_new_privs(true)?;
+    let own = capabilities(None)?;
+    let kept = Set::CHOWN | Set::DAC_OVERRIDE | Set::FOWNER | Set::FSETID | Set::SETGID | Set::SETUID;
+    let sets = CapabilitySets {
+        effective: own.effective & kept,
+        permitted: own.permitted & kept,
+        inheritable: Set::empty(),
+    };
+    set_capabilities(None, sets)
 }
