@@ -5,6 +5,7 @@ pub use super::commands::{
     BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, Replay,
     SessionCommand, StateCommand,
 };
+use super::consent::RulesCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
@@ -68,6 +69,9 @@ pub struct Global {
     /// Profile for this call.
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
+    /// Let a tool act without asking in this call: its name, or with what it may act on, as `run:cargo test*`.
+    #[arg(long, global = true, value_name = "TOOL[:ON]")]
+    pub allow: Vec<String>,
     /// Print JSON.
     #[arg(long, global = true)]
     pub json: bool,
@@ -81,8 +85,13 @@ pub struct Global {
 pub enum Command {
     /// Ask; the answer is streamed.
     Ask {
-        /// The message; `-` or nothing reads standard input.
+        /// The message; `-` or nothing reads standard input. With --request what is kept as your message, unless the
+        /// request's last user message is to be.
         text: Vec<String>,
+        /// Send exactly this body instead of the planned one, as one call: a file, or `-` for standard input. It starts
+        /// well from `plan --request`; what you edited is written down as such.
+        #[arg(long, value_name = "FILE")]
+        request: Option<PathBuf>,
     },
     /// Solve the plan of a message and print it; nothing is sent.
     Plan {
@@ -176,6 +185,9 @@ pub enum Command {
     /// Tasks of the branch.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Rules about what tools may do without asking.
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -399,6 +411,10 @@ mod tests {
         "task done",
         "task done it works",
         "task list --json",
+        "rules list --json",
+        "rules allow run cargo-test --folder",
+        "rules remove deny run",
+        "ask hi --allow run:make",
         "exclude I --once",
         "exclude I --message",
         "include I",

@@ -12,8 +12,9 @@ use crate::domain::meter::ShortRead;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::state;
 use crate::domain::trace::ToolTrace;
-use crate::engine::api::{Answer, Draft, DraftKind, Event, Planned, Request, SessionView, Ticket};
+use crate::engine::api::{Answer, Draft, DraftKind, Event, Exact, Planned, Request, SessionView, Ticket};
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 
 /// `ask TEXT`.
@@ -30,6 +31,31 @@ pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     }
     let view = run.open(true)?;
     turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
+}
+
+/// `ask --request FILE [TEXT]`.
+pub(super) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String]) -> Result<(), Stop> {
+    let body = if file == Path::new("-") { run.io.read_exactly()? } else { read(file)? };
+    let text = words.join(" ");
+    if text == "-" && file == Path::new("-") {
+        return Err(Stop::Usage("Standard input is the request already; give the text on the command line.".into()));
+    }
+    let text = if text == "-" { run.io.read_all()? } else { text };
+    let view = run.open(true)?;
+    let draft = Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() };
+    let act = Exact::Send { draft, body: body.into() };
+    follow(run, &view, Request::Exact { branch: view.current, act })
+}
+
+fn read(file: &Path) -> Result<String, Stop> {
+    let bytes = std::fs::read(file).map_err(|error| {
+        Failure::user(format!("{} cannot be read: {error}.", file.display())).kept("Nothing was sent.")
+    })?;
+    let text = String::from_utf8(bytes);
+    Ok(text.map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::user(format!("{} is not UTF-8 text (at byte {at}).", file.display())).kept("Nothing was sent.")
+    })?)
 }
 
 /// `edit MESSAGE TEXT`.
@@ -88,7 +114,12 @@ struct Turn {
 }
 
 fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
-    let ticket = run.client.send(Request::Ask { branch: view.current, draft, plan: None });
+    follow(run, view, Request::Ask { branch: view.current, draft, plan: None })
+}
+
+/// Hands a call in and streams what comes of it.
+fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: Request) -> Result<(), Stop> {
+    let ticket = run.client.send(request);
     let mut turn = Turn {
         ticket,
         branch: view.current,

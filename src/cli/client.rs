@@ -3,6 +3,7 @@
 
 use super::output::{Io, in_commands};
 use super::stop::Stop;
+use crate::domain::consent::Rule;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::plan::Blocked;
 use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket};
@@ -18,14 +19,16 @@ pub(super) struct Client<'a> {
     door: &'a dyn Door,
     events: &'a Events,
     next: u64,
+    /// What the command line lets tools do.
+    rules: Vec<Rule>,
     blocked: Option<Arc<Blocked>>,
 }
 
 impl<'a> Client<'a> {
     /// Behind this door.
     #[must_use]
-    pub(super) fn new(door: &'a dyn Door, events: &'a Events) -> Self {
-        Self { door, events, next: 1, blocked: None }
+    pub(super) fn new(door: &'a dyn Door, events: &'a Events, rules: Vec<Rule>) -> Self {
+        Self { door, events, next: 1, rules, blocked: None }
     }
 
     /// Sends without waiting.
@@ -69,6 +72,10 @@ impl<'a> Client<'a> {
                 let seconds = wait_ms.div_ceil(1_000);
                 let why = why.trim_end_matches('.');
                 io.note(&format!("{why}. Attempt {attempt} follows in {seconds} s."));
+            }
+            Event::Asks { branch, asking: Some(asking) } => {
+                let consent = super::consent::word(io, &self.rules, asking);
+                self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
             _ => {}

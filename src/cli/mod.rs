@@ -7,6 +7,7 @@ mod branches;
 mod client;
 mod commands;
 mod condense;
+mod consent;
 mod diffs;
 mod editor;
 mod files;
@@ -103,7 +104,8 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
 
 /// Runs a command on given streams, and gives its exit code.
 pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
-    let client = Client::new(door, events);
+    let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
+    let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
     let result = run.command(args);
     finish(result, &mut run.io)
@@ -158,7 +160,8 @@ impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
-            Some(Command::Ask { text }) => ask::ask(self, text),
+            Some(Command::Ask { text, request: None }) => ask::ask(self, text),
+            Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),
             Some(Command::Edit { message, text }) => ask::edit(self, message, text),
             Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
             Some(Command::Retrieve { query, batch, anyway }) => {
@@ -184,6 +187,7 @@ impl Run<'_, '_> {
             ) => self.mark(command),
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
+            Some(Command::Rules(command)) => consent::rules(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats) => condense::stats(self),

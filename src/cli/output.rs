@@ -12,6 +12,9 @@ use std::io::{BufRead, Read, Write};
 /// Most bytes that are read from standard input as a text.
 const MOST_INPUT: u64 = 256 << 20;
 
+/// Most bytes of a typed line.
+const MOST_LINE: u64 = 64 << 10;
+
 /// Where a command reads and writes.
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own about a stream")]
 pub struct Io<'a> {
@@ -105,8 +108,26 @@ impl Io<'_> {
         }
     }
 
+    /// A line that a person types.
+    pub fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
+    }
+
     /// All of standard input; one line end at its end is not part of the text.
     pub fn read_all(&mut self) -> Result<String, Stop> {
+        let mut text = self.read_exactly()?;
+        if text.ends_with('\n') {
+            text.pop();
+            if text.ends_with('\r') {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+
+    /// All of standard input, byte for byte.
+    pub fn read_exactly(&mut self) -> Result<String, Stop> {
         let mut bytes = Vec::new();
         self.input
             .take(MOST_INPUT + 1)
@@ -115,17 +136,10 @@ impl Io<'_> {
         if bytes.len() as u64 > MOST_INPUT {
             return Err(Failure::user("Standard input is larger than 256 MiB.").into());
         }
-        let mut text = String::from_utf8(bytes).map_err(|error| {
+        Ok(String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::user(format!("Standard input is not UTF-8 text (at byte {at})."))
-        })?;
-        if text.ends_with('\n') {
-            text.pop();
-            if text.ends_with('\r') {
-                text.pop();
-            }
-        }
-        Ok(text)
+        })?)
     }
 
     /// Asks for a yes. Without a terminal to ask on, `--yes` must have been said.

@@ -200,10 +200,11 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
     let used = card.usage.words(card.est_total, " · ");
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+    let edited = if card.edited { " · edited by hand" } else { "" };
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
     format!(
-        "{}  plan {}  {}  {}  {} {}  {used}{cost}{short}",
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}",
         card.id,
         card.plan.short(),
         time(card.at),

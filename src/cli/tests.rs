@@ -19,7 +19,7 @@ use crate::domain::record::{Imported, Skipped};
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::usage::Usage;
-use crate::engine::api::{Act, Draft, DraftKind, Event, Item, Planned, Ticket};
+use crate::engine::api::{Act, Draft, DraftKind, Event, Exact, Item, Planned, Ticket};
 use clap::Parser as _;
 use serde_json::Value;
 use std::sync::Mutex;
@@ -237,6 +237,7 @@ fn card(status: RunStatus) -> RunCard {
         attached: 0,
         usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
         short_read: None,
+        edited: false,
         cost_micro: Some(1_500),
         finish_reason: Some("stop".into()),
         ttft_ms: None,
@@ -428,6 +429,26 @@ fn ask_reads_standard_input() {
     }
     assert_eq!(Stage { input: "\n", ..Stage::default() }.say(&["ask", "-"], |_, _| vec![]).code, 2);
     assert_eq!(Stage { tty: true, ..Stage::default() }.say(&["ask"], |_, _| vec![]).code, 2);
+}
+
+#[test]
+fn ask_sends_a_body_byte_for_byte() {
+    let body = "{\"model\":\"m\",\r\n \"messages\":[]}\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), body).unwrap();
+    let path = file.path().display().to_string();
+    for line in [&["ask", "--request", &path][..], &["ask", "--request", "-", "my", "words"][..]] {
+        let stage = Stage { input: body, ..Stage::default() };
+        let said = stage.say(line, |ticket, request| {
+            let Request::Exact { .. } = request else { return vec![] };
+            vec![Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "9 too many")) }]
+        });
+        assert_eq!(said.code, 3, "{}", said.err);
+        let Some(Request::Exact { act: Exact::Send { draft, body: sent }, .. }) = said.seen.last() else { panic!() };
+        assert_eq!((&**sent, &*draft.text), (body, line.get(3..).unwrap_or_default().join(" ").as_str()));
+    }
+    assert_eq!(say(&["ask", "--request", "/no/such/file"], |_, _| vec![]).code, 1);
+    assert_eq!(Stage { input: "{}", ..Stage::default() }.say(&["ask", "--request", "-", "-"], |_, _| vec![]).code, 2);
 }
 
 #[test]

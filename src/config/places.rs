@@ -35,6 +35,10 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
+    /// On the exact bytes of a request.
+    Request,
+    /// On a call to a tool that waits for a word.
+    Consent,
 }
 
 impl When {
@@ -56,11 +60,13 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
+            Self::Request => "exact request",
+            Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -68,11 +74,13 @@ impl When {
         Self::Branches,
         Self::Tree,
         Self::Overlay,
+        Self::Request,
         Self::Tools,
         Self::Drafts,
         Self::Trials,
         Self::Calls,
         Self::Compare,
+        Self::Consent,
         Self::Picker,
         Self::Editor,
     ];

@@ -2,6 +2,7 @@
 //! Not for: reading files (`layer`), or finding the settings that hold (`load`).
 
 use crate::domain::condense::Compacting;
+use crate::domain::consent::Rule;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Price, Profile};
 use crate::domain::policy::{Layout, StateBlock};
@@ -145,11 +146,17 @@ pub struct Tools {
     pub rounds: u32,
     /// Most characters of one result.
     pub output_limit: u32,
+    /// What may be done without asking, what is asked about, what is refused.
+    pub rules: Vec<Rule>,
+    /// Commands may use the network.
+    pub network: bool,
+    /// Seconds after which a command is stopped, where the call names none; it may name more, up to ten times as many.
+    pub seconds: u32,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { enabled: true, rounds: 8, output_limit: 100_000 }
+        Self { enabled: true, rounds: 8, output_limit: 100_000, rules: Vec::new(), network: false, seconds: 120 }
     }
 }
 

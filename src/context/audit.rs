@@ -15,7 +15,8 @@ pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) ->
     Some(each.sum::<u32>() + tools + ANSWER_FRAMING)
 }
 
-fn count_message(message: &Value, encoding: Encoding, counter: &dyn CountTokens) -> u32 {
+/// Tokens of one message of a body, with its framing.
+pub(super) fn count_message(message: &Value, encoding: Encoding, counter: &dyn CountTokens) -> u32 {
     let count = |value: Option<&Value>| value.and_then(Value::as_str).map_or(0, |text| counter.count(encoding, text));
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let called: u32 = calls

@@ -137,7 +137,7 @@ impl Case<'_> {
             }
             Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
             Reason::OffPath => plain(By::Branch, &spoken()),
-            Reason::Removed => plain(By::You, &spoken()),
+            Reason::Removed | Reason::EditedAway => plain(By::You, &spoken()),
             Reason::Duplicate => plain(By::Turn, &spoken()),
             Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
             Reason::OutsideWindow

@@ -5,6 +5,7 @@
 //! * [`render`] makes the request's bytes, once.
 //! * [`project`] says what of a message is sent in each form.
 //! * [`altered`] changes a solved plan a little: without an item, or for another model.
+//! * [`edited`] accounts for a request that a person edited by hand.
 //! * [`condense`] makes summaries of older turns and checks what they dropped.
 //! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
 
@@ -18,6 +19,7 @@ mod blame_tests;
 mod blocked;
 mod choose;
 pub mod condense;
+pub mod edited;
 mod explain;
 mod forms;
 mod left_out;

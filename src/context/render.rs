@@ -13,6 +13,7 @@ use crate::domain::model::Dialect;
 use crate::domain::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::policy::{Layout, Section};
 use crate::domain::provider::Wire;
+use crate::domain::request::escaped_len;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -61,6 +62,10 @@ pub struct Stretch {
     pub tokens: u32,
     /// The hash of the text, or the key of the message, that it is in the plan.
     pub of: Hash,
+    /// In which message of the request it stands, from 0; none for the tools.
+    pub message: Option<u32>,
+    /// How many bytes of that message's content it takes, as JSON writes it.
+    pub bytes: usize,
 }
 
 /// The messages of a plan's rows.
@@ -257,11 +262,11 @@ pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Re
     let mut outline = Outline::new();
     if let Some(tools) = tools_json(shape) {
         let digest = Fields::new("tools").json(&tools).finish();
-        outline.push(Stretch { digest, tokens: plan.tools, of: digest });
+        outline.push(Stretch { digest, tokens: plan.tools, of: digest, message: None, bytes: 0 });
     }
     let mut messages = Vec::new();
-    for message in skeleton(&plan.rows, plan.layout, &shape.dialect) {
-        messages.push(filled(&message, texts, plan, &mut outline)?);
+    for (at, message) in (0_u32..).zip(skeleton(&plan.rows, plan.layout, &shape.dialect)) {
+        messages.push(filled((at, &message), texts, plan, &mut outline)?);
     }
     let mut body = Map::new();
     body.insert("model".into(), shape.model.clone().into());
@@ -284,7 +289,7 @@ pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Re
 }
 
 fn filled(
-    message: &WireMessage,
+    (at, message): (u32, &WireMessage),
     texts: &dyn Texts,
     plan: &ContextPlan,
     outline: &mut Outline,
@@ -305,7 +310,8 @@ fn filled(
                 (project::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
             }
         };
-        outline.push(Stretch { digest: Fields::new(message.role).text(&said).finish(), tokens, of });
+        let digest = Fields::new(message.role).text(&said).finish();
+        outline.push(Stretch { digest, tokens, of, message: Some(at), bytes: escaped_len(&said) });
         text.push_str(&said);
     }
     let content = if text.is_empty() && extra.contains_key("tool_calls") { Value::Null } else { text.into() };
@@ -356,6 +362,8 @@ mod tests {
             digest: Hash::of(said.as_bytes()),
             tokens,
             of: Hash::of(format!("of {said}").as_bytes()),
+            message: Some(0),
+            bytes: said.len(),
         };
         let before = vec![part("a", 3), part("b", 5), part("c", 7)];
         let now = vec![part("a", 3), part("b", 5), part("d", 9), part("c", 7)];

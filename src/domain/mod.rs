@@ -36,6 +36,7 @@ pub mod policy;
 pub mod provider;
 pub mod reason;
 pub mod record;
+pub mod request;
 pub mod run;
 pub mod safe;
 pub mod state;

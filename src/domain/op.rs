@@ -89,6 +89,15 @@ pub enum Change {
         /// The version from then.
         after: Option<u32>,
     },
+    /// A tool changed a file of the workspace. The texts stand in the store under their hashes.
+    File {
+        /// Which, beneath the workspace.
+        path: String,
+        /// Its text until then; none where it did not exist.
+        before: Option<Hash>,
+        /// Its text from then; none where it went.
+        after: Option<Hash>,
+    },
     /// A memory came, went or changed.
     Memory {
         /// Until then.

@@ -116,6 +116,8 @@ pub enum RowKind {
     Search,
     /// A memory that a person confirmed.
     Memory,
+    /// A message of a request that was edited by hand.
+    Request,
 }
 
 impl RowKind {
@@ -136,6 +138,7 @@ impl RowKind {
             Self::Part => "part",
             Self::Search => "search",
             Self::Memory => "memory",
+            Self::Request => "request",
         }
     }
 }

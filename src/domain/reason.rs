@@ -144,6 +144,10 @@ pub enum Reason {
         /// The percentage above which they are emptied.
         percent: u32,
     },
+    /// In: a message of the exact request that a person edited.
+    ByHand,
+    /// Out: a person edited the exact request.
+    EditedAway,
 }
 
 impl Reason {
@@ -200,6 +204,8 @@ impl Reason {
             Self::SoftTarget { tokens } => {
                 format!("No room in the window's {tokens} tokens; what is newer or more relevant comes first.")
             }
+            Self::ByHand => "You wrote it into the exact request by hand.".into(),
+            Self::EditedAway => "You edited the exact request by hand: it did not go as it stood.".into(),
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
             Self::LevelsOver { percent } => {
                 format!(
@@ -258,6 +264,8 @@ impl Reason {
             Self::SoftTarget { .. } => "soft_target",
             Self::LevelFull { .. } => "level_full",
             Self::LevelsOver { .. } => "levels_over",
+            Self::ByHand => "by_hand",
+            Self::EditedAway => "edited_away",
         }
     }
 }

@@ -94,6 +94,9 @@ pub struct RunCard {
     /// The server read far less than was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_read: Option<ShortRead>,
+    /// A person edited its body by hand before it went.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// Cost in millionths of a dollar, where known.
     pub cost_micro: Option<u64>,
     /// The finish reason, verbatim.
@@ -141,6 +144,7 @@ impl RunCard {
             attached,
             usage: Usage::default(),
             short_read: None,
+            edited: false,
             cost_micro: None,
             finish_reason: None,
             ttft_ms: None,

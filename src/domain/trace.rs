@@ -84,6 +84,15 @@ pub struct ToolTrace {
     pub at: i64,
     /// The first line of the result, at most 100 characters, unsanitised.
     pub preview: String,
+    /// Who allowed or refused it, in a few words, where it was more than looking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
+    /// The exit code of a command that ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// The files that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
 }
 
 /// What watches a tool at work.

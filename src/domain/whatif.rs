@@ -35,6 +35,19 @@ pub struct Way {
     pub result: Result<Figures, String>,
 }
 
+/// What an act on items would do to the next call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Foreseen {
+    /// On which branch.
+    pub branch: BranchId,
+    /// The plan as it stands.
+    pub present: Hash,
+    /// Its tokens.
+    pub est: u32,
+    /// What would be sent, beside the plan as it stands; or why nothing could be.
+    pub result: Result<Figures, String>,
+}
+
 /// Figures of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figures {

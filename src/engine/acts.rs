@@ -40,46 +40,52 @@ impl Core {
     /// Marks items.
     pub(super) fn mark(&mut self, id: BranchId, items: &[Item], act: Act) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
-        let mut changes = Vec::new();
+        if let (Act::Reply, Some(item)) = (act, items.first()) {
+            let target = self.target(&branch, item)?.0;
+            return self.reply(&branch, target);
+        }
+        let marked = self.marked(&branch, items, act)?;
+        let Some(said) = marked.said() else { return Ok(Answer::Done("Nothing is selected.".into())) };
         let mut writes = Vec::new();
-        let mut said = String::new();
-        let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
-        for item in items {
-            let (target, note) = self.target(&branch, item)?;
-            if act == Act::Reply {
-                return self.reply(&branch, target);
-            }
-            let (target, note) = self.carried(&branch, target, note, act)?;
-            let session = self.session_of(id)?;
-            let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
-            let target = before.as_ref().map_or(target, |mark| mark.target);
-            let after = self.wished(&branch, before.as_ref(), target, note, act)?;
-            said = sentence(before.as_ref(), after.as_ref());
-            writes.push(Write::PutMark {
-                branch: id,
-                target,
-                expect: before.as_ref().map(|mark| mark.revision),
-                mark: after.clone(),
-            });
-            let change = Change::Mark { branch: id, target, before: before.map(Box::new), after: after.map(Box::new) };
-            writes.extend(self.mark_step(&change, "decided by the person"));
-            changes.push(change);
-            for mark in if pins { self.overtaken(&branch, &target) } else { Vec::new() } {
-                let (target, expect) = (mark.target, Some(mark.revision));
-                writes.push(Write::PutMark { branch: id, target, expect, mark: None });
-                let change = Change::Mark { branch: id, target, before: Some(Box::new(mark)), after: None };
-                writes.extend(self.mark_step(&change, "pinned in its stead"));
-                changes.push(change);
-            }
+        for (change, why) in &marked.changes {
+            let Change::Mark { target, before, after, .. } = change else { continue };
+            let expect = before.as_ref().map(|mark| mark.revision);
+            let mark = after.as_deref().cloned();
+            writes.push(Write::PutMark { branch: id, target: *target, expect, mark });
+            writes.extend(self.mark_step(change, why));
         }
-        if changes.is_empty() {
-            return Ok(Answer::Done("Nothing is selected.".into()));
-        }
+        let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
         writes.push(self.operation(branch.session, said.clone(), changes.clone()));
         self.store.write(writes)?;
         self.apply_marks(id, &changes);
         self.show_branch(id);
         Ok(Answer::Done(format!("{said}. u undoes it.")))
+    }
+
+    /// What an act on items changes of a branch's marks; nothing is done yet. An item that is named twice is changed once.
+    pub(super) fn marked(&self, branch: &Branch, items: &[Item], act: Act) -> Result<Marked, Failure> {
+        let session = self.session_of(branch.id)?;
+        let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
+        let mut marked = Marked::default();
+        for item in items {
+            let (target, note) = self.target(branch, item)?;
+            let (target, note) = self.carried(branch, target, note, act)?;
+            let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
+            let target = before.as_ref().map_or(target, |mark| mark.target);
+            if marked.holds(&target) {
+                continue;
+            }
+            let after = self.wished(branch, before.as_ref(), target, note, act)?;
+            marked.items += 1;
+            marked.last = sentence(before.as_ref(), after.as_ref());
+            marked.put(branch.id, target, before, after, "decided by the person");
+            for mark in if pins { self.overtaken(branch, &target) } else { Vec::new() } {
+                if !marked.holds(&mark.target) {
+                    marked.put(branch.id, mark.target, Some(mark), None, "pinned in its stead");
+                }
+            }
+        }
+        Ok(marked)
     }
 
     /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
@@ -94,12 +100,8 @@ impl Core {
     /// Puts mark changes into memory.
     pub(super) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
         let Ok(session) = self.session_mut(id) else { return };
-        let Some(branch) = session.branch_mut(id) else { return };
-        for change in changes {
-            if let Change::Mark { target, after, .. } = change {
-                branch.marks.retain(|mark| mark.target != *target);
-                branch.marks.extend(after.as_deref().cloned());
-            }
+        if let Some(branch) = session.branch_mut(id) {
+            apply_to(branch, changes);
         }
     }
 
@@ -356,6 +358,45 @@ impl Core {
             }
         }
         Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))
+    }
+}
+
+/// What an act changes of a branch's marks.
+#[derive(Default)]
+pub(super) struct Marked {
+    /// Each with the reason that is told of it.
+    pub(super) changes: Vec<(Change, &'static str)>,
+    items: usize,
+    last: String,
+}
+
+impl Marked {
+    fn holds(&self, atom: &Atom) -> bool {
+        self.changes.iter().any(|(change, _)| matches!(change, Change::Mark { target, .. } if target == atom))
+    }
+
+    fn put(&mut self, branch: BranchId, target: Atom, before: Option<Mark>, after: Option<Mark>, why: &'static str) {
+        let (before, after) = (before.map(Box::new), after.map(Box::new));
+        self.changes.push((Change::Mark { branch, target, before, after }, why));
+    }
+
+    /// The sentence about it; none where nothing changes.
+    fn said(&self) -> Option<String> {
+        match self.items {
+            0 => None,
+            1 => Some(self.last.clone()),
+            n => Some(format!("{} ({n} items)", self.last)),
+        }
+    }
+}
+
+/// Puts changes of marks into a branch.
+pub(super) fn apply_to(branch: &mut Branch, changes: &[Change]) {
+    for change in changes {
+        if let Change::Mark { target, after, .. } = change {
+            branch.marks.retain(|mark| mark.target != *target);
+            branch.marks.extend(after.as_deref().cloned());
+        }
     }
 }
 

@@ -113,6 +113,11 @@ impl Core {
 
     /// Takes back an `Ask` that still waits for its plan; says whether there was one.
     pub(super) fn unlatch(&mut self, branch: BranchId) -> bool {
+        if let Some(ticket) = self.by_hand.remove(&branch) {
+            let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
+            self.answer(ticket, Err(stopped));
+            return true;
+        }
         let job = self.latched.remove(&branch).and_then(|id| self.jobs.remove(&id));
         let Some(Use::Send { ticket, .. }) = job else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
@@ -346,7 +351,7 @@ impl Core {
         }
     }
 
-    fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {
+    pub(super) fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {
         let nothing = matches!(draft.kind, DraftKind::Message | DraftKind::Edit(_)) && draft.text.trim().is_empty();
         if nothing {
             return Err(Failure::user("There is nothing to send yet.").todo("Type a message first."));
@@ -356,7 +361,7 @@ impl Core {
                 .kept("Your draft is kept.")
                 .todo("Wait for it, stop it with Esc, or fork and ask there."));
         }
-        if self.latched.contains_key(&branch) {
+        if self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "A message on this branch is about to be sent.")
                 .kept("Your draft is kept.")
                 .todo("Wait for it, or stop it with Esc."));

@@ -339,7 +339,12 @@ impl Core {
         let limit =
             !completed && live.failure.is_none() && !live.state.cancelled && live.state.round >= live.state.rounds;
         if limit {
-            self.say(Event::Notice(format!("Stopped after {} rounds of tools; c goes on.", live.state.rounds)));
+            let said = if live.solved.edited {
+                "The edited request was one call; c goes on with the usual plan.".to_owned()
+            } else {
+                format!("Stopped after {} rounds of tools; c goes on.", live.state.rounds)
+            };
+            self.say(Event::Notice(said));
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {

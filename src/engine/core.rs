@@ -5,6 +5,8 @@ use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::asking::{Drawn, Use};
 use super::compaction::Looked;
 use super::condense::Drafts;
+use super::edited::ByHand;
+use super::foresee::Foreseeing;
 use super::live::Live;
 use super::messages::Seeker;
 use super::meters::Meters;
@@ -23,6 +25,7 @@ use crate::domain::message::NodeHead;
 use crate::store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// What reaches the engine's thread.
@@ -39,6 +42,10 @@ pub(super) enum Inbox {
     Looked(Box<Looked>),
     /// Other ways of making a call are solved.
     Tried(Box<Tries>),
+    /// What an act would do is worked out.
+    Foreseen(Box<Foreseeing>),
+    /// A body edited by hand is weighed.
+    ByHand(Box<ByHand>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server told of its models.
@@ -72,6 +79,10 @@ pub(super) struct Core {
     pub(super) drafts: Drafts,
     /// Other ways of making the next call that are being solved.
     pub(super) trying: Option<Trying>,
+    /// An act of which is worked out what it would do.
+    pub(super) foreseeing: Option<(Ticket, Arc<AtomicBool>)>,
+    /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
+    pub(super) by_hand: HashMap<BranchId, Ticket>,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
@@ -114,6 +125,8 @@ impl Core {
             vectors,
             drafts: Drafts::default(),
             trying: None,
+            foreseeing: None,
+            by_hand: HashMap::new(),
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
@@ -149,6 +162,8 @@ impl Core {
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
+                Inbox::Foreseen(made) => self.foreseen(*made),
+                Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),

@@ -177,7 +177,7 @@ impl Core {
             | Change::Overrides { branch, .. }
             | Change::Capsules { branch, .. }
             | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
-            Change::Title { .. } => false,
+            Change::Title { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
         };
         let ops = self.store.ops(session.card.id)?;

@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Request, Ticket};
+use super::api::{Answer, Condense, Exact, Request, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -21,6 +21,13 @@ impl Core {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
             Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
+            Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
+            Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
+                self.by_hand(ticket, branch, draft, body, false)
+            }
+            Request::Exact { branch, act: Exact::Send { draft, body } } => {
+                self.by_hand(ticket, branch, draft, body, true)
+            }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -77,6 +84,8 @@ impl Core {
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::Rules => self.rules_listed(),
+            Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
         }
     }
@@ -96,8 +105,10 @@ impl Core {
             Request::Mark { branch, items, act } => self.mark(branch, &items, act),
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
+            Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             Request::WireText { branch } => self.wire_text(branch),
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             Request::RebuildState { branch } => self.rebuild_state(branch),
@@ -135,8 +146,11 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        let what =
-            if trusted { "This folder is trusted: read-only tools are offered." } else { "No tools are offered here." };
+        let what = if trusted {
+            "This folder is trusted: tools are offered; what changes anything asks first."
+        } else {
+            "No tools are offered here."
+        };
         match saved {
             Ok(()) => Answer::Done(what.into()),
             Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),

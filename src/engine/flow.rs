@@ -3,13 +3,14 @@
 
 use super::api::Event;
 use super::core::{Core, Inbox};
-use super::stream::{Report, Tools, preview};
+use super::episode::Episode;
+use super::stream::{Report, preview};
 use super::turn::{Effect, Phase, TurnEvent, step};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, RunId};
 use crate::domain::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::tokens::Certainty;
-use crate::domain::trace::{ToolOutput, ToolStatus, ToolTrace};
+use crate::domain::trace::{Done, ToolOutput, ToolStatus, ToolTrace};
 use crate::store::types::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ impl Core {
             Report::Deltas { run, .. }
             | Report::Ended { run, .. }
             | Report::ToolBegan { run, .. }
+            | Report::ToolWants { run, .. }
+            | Report::ToolSaid { run, .. }
             | Report::ToolEnded { run, .. } => *run,
         };
         if self.live.get(&branch).is_none_or(|live| live.card.id != run) {
@@ -33,7 +36,9 @@ impl Core {
             Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
-            Report::ToolEnded { index, output, millis, .. } => self.tool_ended(branch, index, output, millis),
+            Report::ToolWants { index, deed, reply, .. } => self.tool_wants(branch, index, deed, reply),
+            Report::ToolSaid { index, text, .. } => self.say(Event::ToolSaid { branch, run, index, text }),
+            Report::ToolEnded { index, done, millis, .. } => self.tool_ended(branch, index, *done, millis),
         }
     }
 
@@ -181,10 +186,13 @@ impl Core {
             duration_ms: 0,
             at: now,
             preview: String::new(),
+            word: None,
+            exit: None,
+            changed: Vec::new(),
         });
         live.traces = traces.collect();
         let tools = self.setup.tools.clone().filter(|_| self.trusted);
-        let episode = Tools { run: live.card.id, calls: calls.to_vec(), runner: tools, cancel: live.cancel.clone() };
+        let episode = Episode { run: live.card.id, calls: calls.to_vec(), runner: tools, cancel: live.cancel.clone() };
         episode.start(self.reporter(branch));
     }
 
@@ -195,7 +203,10 @@ impl Core {
         }
     }
 
-    fn tool_ended(&mut self, branch: BranchId, index: usize, output: ToolOutput, millis: u64) {
+    fn tool_ended(&mut self, branch: BranchId, index: usize, done: Done, millis: u64) {
+        self.answered(branch, index);
+        let Done { output, changed, exit } = done;
+        self.changed_files(branch, &changed);
         let counter = self.setup.counter.clone();
         let Some(live) = self.live.get_mut(&branch) else { return };
         if let Some(trace) = live.traces.get_mut(index) {
@@ -205,6 +216,8 @@ impl Core {
             trace.est_tokens = counter.count(live.model.encoding, &output.body);
             trace.duration_ms = millis;
             trace.preview = preview(&output.body);
+            trace.exit = exit;
+            trace.changed = changed.into_iter().map(|change| change.path).collect();
             let trace = Box::new(trace.clone());
             let session = live.session;
             let _ = self.store.write(vec![Write::PutTrace { session, trace: trace.clone() }]);

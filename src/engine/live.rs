@@ -55,6 +55,8 @@ pub(super) struct Live {
     /// Marks that counted in any of them, with their revisions.
     pub(super) counted: HashSet<(Atom, u64)>,
     pub(super) traces: Vec<ToolTrace>,
+    /// The call that waits for a person.
+    pub(super) asks: Option<super::consent::Waiting>,
     pub(super) cancel: Arc<AtomicBool>,
     pub(super) quirk: Option<Quirk>,
     /// What is still to be done, in order.
@@ -79,7 +81,7 @@ impl Core {
         let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
         let rules = self.rules(&branch)?;
         let mut live = Live {
-            state: TurnState::new(self.setup.rounds, user.is_some()),
+            state: TurnState::new(if solved.edited { 1 } else { self.setup.rounds }, user.is_some()),
             session: session.card.id,
             draft: draft.clone(),
             user,
@@ -96,6 +98,7 @@ impl Core {
             sent: HashSet::new(),
             counted: HashSet::new(),
             traces: Vec::new(),
+            asks: None,
             cancel: Arc::new(AtomicBool::new(false)),
             quirk: None,
             pending: VecDeque::new(),
@@ -187,6 +190,11 @@ impl Core {
         let (profile, draft, first) = (live.card.profile.clone(), live.draft.clone(), live.state.round == 0);
         if let Some(quirk) = live.quirk.take() {
             let refused = live.failure.take();
+            if live.solved.edited {
+                let wants = format!("The server wants another request ({}).", quirk.sentence());
+                let failure = Failure::new(FailureKind::Provider, wants).kept("Only what you edited was sent, once.");
+                return Err(failure.todo("Edit the request again, or send the usual one."));
+            }
             if self.knows_quirk(&profile, quirk) {
                 let again = Failure::new(FailureKind::Provider, "The server refuses the request in every known form.");
                 return Err(refused.unwrap_or(again));
@@ -255,7 +263,8 @@ impl Core {
 
 fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
     let whose = (branch.session, branch.id);
-    RunCard::open(RunId(Uuid::now_v7()), whose, &solved.plan, solved.wire.digest, round, at)
+    let card = RunCard::open(RunId(Uuid::now_v7()), whose, &solved.plan, solved.wire.digest, round, at);
+    RunCard { edited: solved.edited, ..card }
 }
 
 /// The user message of a turn that opens.

@@ -34,6 +34,8 @@ pub(super) struct Solved {
     pub(super) bag: Arc<Bag>,
     /// The marks that counted, with their revisions.
     pub(super) marks: Arc<[(Atom, u64)]>,
+    /// A person edited the body by hand.
+    pub(super) edited: bool,
 }
 
 /// What a job came to.
@@ -295,11 +297,11 @@ fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Resu
         .collect();
     let used = plan.included().filter_map(|row| row.text);
     let cards = used.filter_map(|text| bag.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
-    let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made };
+    let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
     let (plan, outline, bag) = (Arc::new(plan), Arc::new(outline), Arc::new(bag));
-    Ok(Solved { plan, wire, outline, stored: stored.into(), bag, marks })
+    Ok(Solved { plan, wire, outline, stored: stored.into(), bag, marks, edited: false })
 }
 
 /// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
@@ -315,4 +317,8 @@ pub(super) struct Stored {
     /// Cards of single messages, as recipes.
     #[serde(default)]
     pub(super) cards: HashMap<Hash, Recipe>,
+    /// The body itself, where a person edited it by hand; empty once a message of its session was removed for good, since
+    /// that message's words may stand in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) edited: Option<Arc<str>>,
 }

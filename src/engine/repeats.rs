@@ -217,6 +217,9 @@ mod tests {
             duration_ms: 1,
             at: 0,
             preview: preview.into(),
+            word: None,
+            exit: None,
+            changed: Vec::new(),
         }
     }
 

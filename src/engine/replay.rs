@@ -11,6 +11,7 @@ use super::labels::{card_text, quote_text, state_text};
 use super::planner::{Solved, Stored};
 use super::queries::unreadable;
 use super::session::Session;
+use super::setup::Rules;
 use super::summaries::all_texts;
 use crate::context::policy::lanes;
 use crate::context::render::{Outline, render};
@@ -31,8 +32,12 @@ impl Core {
     pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
         let run = self.one_run(prefix)?;
         let stored = self.stored(&run)?;
-        let bag = self.restored(&stored, &Session::load(&self.store, run.session)?, &run)?;
-        let wire = rendered(&stored, &bag)?.0;
+        let session = Session::load(&self.store, run.session)?;
+        let bag = if run.edited { Bag::default() } else { self.restored(&stored, &session, &run)? };
+        let wire = match by_hand(&stored)? {
+            Some(wire) => wire,
+            None => rendered(&stored, &bag)?.0,
+        };
         let body = String::from_utf8_lossy(&wire.bytes).into_owned();
         Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
     }
@@ -70,16 +75,11 @@ impl Core {
         self.setup.servers.ready(&rules.profile).map_err(kept)?;
         let other = rules.profile.name != run.profile || rules.model.name != run.model;
         if other {
-            let tools =
-                if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
-            stored.request = RequestShape {
-                model: rules.model.name.clone(),
-                dialect: rules.profile.dialect.clone(),
-                max_output: rules.max_output(),
-                temperature: rules.profile.temperature,
-                tools,
-            };
-            stored.plan = altered::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
+            write_for(&mut stored, &rules);
+        }
+        if run.edited && (other || without.is_some()) {
+            let what = "A request that was edited by hand can only be made again as it was.";
+            return Err(kept(Failure::user(what)).todo("Edit the next one."));
         }
         let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
         if let Some(row) = &left {
@@ -87,7 +87,7 @@ impl Core {
             stored.plan = made.ok_or_else(|| Failure::user("The question itself cannot be left out."))?;
         }
         let session = self.session_of(run.branch)?;
-        let bag = self.restored(&stored, session, &run)?;
+        let bag = if run.edited { Bag::default() } else { self.restored(&stored, session, &run)? };
         let solved = self.solved_again(stored, bag, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
@@ -124,7 +124,12 @@ impl Core {
     }
 
     fn solved_again(&self, mut stored: Stored, bag: Bag, changed: bool) -> Result<Solved, Failure> {
-        let (wire, outline) = rendered(&stored, &bag)?;
+        let edited = by_hand(&stored)?;
+        let by_hand = edited.is_some();
+        let (wire, outline) = match edited {
+            Some(wire) => (wire, Outline::new()),
+            None => rendered(&stored, &bag)?,
+        };
         if changed {
             let counter = self.setup.counter.as_ref();
             if let Some(tokens) = audit::count_body(&wire.bytes, stored.plan.encoding, counter) {
@@ -140,6 +145,7 @@ impl Core {
             stored: json.into(),
             bag: Arc::new(bag),
             marks: Arc::new([]),
+            edited: by_hand,
         })
     }
 
@@ -200,6 +206,30 @@ impl Core {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// Writes a stored call for the model of other rules.
+fn write_for(stored: &mut Stored, rules: &Rules) {
+    let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
+    stored.request = RequestShape {
+        model: rules.model.name.clone(),
+        dialect: rules.profile.dialect.clone(),
+        max_output: rules.max_output(),
+        temperature: rules.profile.temperature,
+        tools,
+    };
+    stored.plan = altered::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
+}
+
+/// The very bytes of a request that was edited by hand.
+fn by_hand(stored: &Stored) -> Result<Option<Wire>, Failure> {
+    match &stored.edited {
+        Some(body) if body.is_empty() => Err(Failure::user(
+            "The edited request is gone: a message of its session was removed for good, and it may have quoted it.",
+        )
+        .kept("The plan itself can still be read with pleach plans show.")),
+        body => Ok(body.as_ref().map(|body| Wire::new(body.as_bytes().to_vec()))),
     }
 }
 

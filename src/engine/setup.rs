@@ -83,6 +83,8 @@ pub struct Setup {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Rules about calls to tools that the settings give.
+    pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
     /// The workspace folder.

@@ -1,16 +1,19 @@
-//! Threads beside the engine: one for each call to a model, one for each episode of tool calls.
-//! Not for: deciding anything; they report and obey a flag.
+//! The thread beside the engine for each call to a model, and what such threads report.
+//! Not for: deciding anything (it reports and obeys a flag), or tools (`episode`).
 
+use super::episode::Word;
 use super::turn::{Arrived, PartialCall};
+use crate::domain::consent::Deed;
 use crate::domain::ids::RunId;
 use crate::domain::message::NodeHead;
 use crate::domain::provider::{Delta, Outcome, Provider, Wire};
 use crate::domain::tokens::{CountTokens, Encoding};
-use crate::domain::trace::{RunTools, ToolOutput, ToolStatus};
+use crate::domain::trace::Done;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// How often what came is passed on, and how often it is saved.
@@ -26,8 +29,12 @@ pub(super) enum Report {
     Ended { run: RunId, outcome: Box<Outcome> },
     /// A tool began.
     ToolBegan { run: RunId, index: usize },
+    /// A call is understood and waits for a word.
+    ToolWants { run: RunId, index: usize, deed: Deed, reply: Sender<Word> },
+    /// A tool said something.
+    ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
-    ToolEnded { run: RunId, index: usize, output: ToolOutput, millis: u64 },
+    ToolEnded { run: RunId, index: usize, done: Box<Done>, millis: u64 },
 }
 
 /// A call's thread.
@@ -175,46 +182,6 @@ pub(super) fn restore(chunks: &[Vec<u8>]) -> Arrived {
         }
     }
     whole
-}
-
-/// An episode's thread: the calls one after the other.
-pub(super) struct Tools {
-    pub(super) run: RunId,
-    pub(super) calls: Vec<(usize, String, String)>,
-    pub(super) runner: Option<Arc<dyn RunTools>>,
-    pub(super) cancel: Arc<AtomicBool>,
-}
-
-impl Tools {
-    /// Starts it.
-    pub(super) fn start(self, report: impl Fn(Report) + Send + 'static) {
-        let work = move || {
-            for (index, name, args) in &self.calls {
-                report(Report::ToolBegan { run: self.run, index: *index });
-                let began = Instant::now();
-                let output = self.one(name, args);
-                let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-                report(Report::ToolEnded { run: self.run, index: *index, output, millis });
-            }
-        };
-        let _ = std::thread::Builder::new().name("pleach-tools".into()).spawn(work);
-    }
-
-    fn one(&self, name: &str, args: &str) -> ToolOutput {
-        let said = |status, body: String| ToolOutput { status, full_bytes: body.len() as u64, body };
-        if self.cancel.load(Ordering::Relaxed) {
-            return said(ToolStatus::Cancelled, "[cancelled]".into());
-        }
-        let Some(tools) = &self.runner else {
-            return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
-        };
-        if serde_json::from_str::<serde_json::Value>(if args.trim().is_empty() { "{}" } else { args }).is_err() {
-            return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
-        }
-        let running = std::panic::AssertUnwindSafe(|| tools.run(name, args, &|| self.cancel.load(Ordering::Relaxed)));
-        std::panic::catch_unwind(running)
-            .unwrap_or_else(|_| said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into()))
-    }
 }
 
 /// The first line of a result, for lists.

@@ -319,6 +319,7 @@ impl Job {
             texts: [(prompt_hash, Arc::from(prompt))].into(),
             made: std::collections::HashMap::new(),
             cards: std::collections::HashMap::new(),
+            edited: None,
         };
         let stored = serde_json::to_string(&stored)
             .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;

@@ -51,7 +51,12 @@ impl Core {
             writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        self.store.write(writes)?;
+        self.put_files_back(op.session, changes)?;
+        if let Err(error) = self.store.write(writes) {
+            let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
+            self.put_files_back(op.session, &again)?;
+            return Err(error.into());
+        }
         for (branch, _, anchor) in anchors {
             self.with_branch(branch, |branch| branch.anchor = anchor);
         }
@@ -102,7 +107,7 @@ impl Core {
             Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
-            Change::State { .. } => true,
+            Change::State { .. } | Change::File { .. } => true,
             Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
         };
         if stands {
@@ -144,6 +149,7 @@ impl Core {
                 vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
             }
             Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
+            Change::File { .. } => Vec::new(),
             Change::State { branch, before, after } => {
                 let Ok(session) = self.session_of(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
@@ -187,7 +193,7 @@ impl Core {
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
             Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
-            Change::Title { .. } | Change::Memory { .. } => {}
+            Change::Title { .. } | Change::Memory { .. } | Change::File { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
@@ -304,6 +310,7 @@ fn inverse(change: &Change) -> Change {
         Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
         Change::Memory { before, after } => Change::Memory { before: after, after: before },
+        Change::File { path, before, after } => Change::File { path, before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }
 }

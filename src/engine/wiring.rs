@@ -83,6 +83,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
             personality: settings.personality.clone(),
         }),
         tools: tools(config),
+        tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),

@@ -103,6 +103,7 @@ impl<'a> Apply<'a> {
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, body } => plans::put(self, *id, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
+            Write::PutFileText { session, text } => traces::put_file_text(self, *session, text),
             Write::PutShelf { .. } => shelves::put(self, write),
             Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
             Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),

@@ -229,6 +229,11 @@ fn blank(plan: &mut Value, gone: &Gone) -> bool {
             changed |= blank_title(item, named, gone);
         }
     }
+    // What a person wrote into a request by hand may quote anything.
+    if let Some(Value::String(body)) = plan.get_mut("edited").filter(|body| *body != "") {
+        body.clear();
+        changed = true;
+    }
     for text in plan.get_mut("texts").and_then(Value::as_object_mut).into_iter().flat_map(|texts| texts.values_mut()) {
         if text.as_str().is_some_and(|said| !said.is_empty() && gone.quoted_in(said)) {
             *text = Value::String(String::new());
@@ -337,6 +342,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "metrics",
         "plan_run",
         "tool_trace",
+        "file_text",
         "operation",
         "state_version",
         "branch",

@@ -5,9 +5,11 @@ use super::Store;
 use super::apply::Apply;
 use super::sql::{Json, int};
 use super::types::StoreError;
+use crate::domain::hash::Hash;
 use crate::domain::ids::SessionId;
 use crate::domain::trace::ToolTrace;
 use crate::domain::usage::UsageReport;
+use rusqlite::OptionalExtension;
 
 impl Store {
     /// The newest `limit` tool traces of a session, oldest first.
@@ -42,6 +44,16 @@ impl Store {
 }
 
 impl Store {
+    /// The text of a workspace file as a tool found or left it.
+    pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT text FROM file_text WHERE session = (SELECT n FROM session WHERE id = ?1) AND hash = ?2",
+            )?;
+            Ok(query.query_row((session, hash), |row| row.get(0)).optional()?)
+        })
+    }
+
     /// The newest `limit` accounts of calls, of whatever session, newest first.
     pub fn recent_usage(&self, limit: usize) -> Result<Vec<UsageReport>, StoreError> {
         self.read(|conn| {
@@ -50,6 +62,14 @@ impl Store {
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
+}
+
+/// The text of a file, once each.
+pub(super) fn put_file_text(apply: &Apply<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let hash = Hash::of(text.as_bytes());
+    apply.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
+    Ok(())
 }
 
 /// A trace, new or changed.

@@ -17,6 +17,7 @@ use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::Transition;
 use crate::domain::usage::UsageReport;
+use std::sync::Arc;
 
 /// A run that is under way, as it is written before its POST: enough to save what came if this program dies.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,6 +69,13 @@ pub enum Write {
         session: SessionId,
         /// Which.
         nodes: Vec<NodeId>,
+    },
+    /// The text of a file before or after a tool changed it, so that this can be undone.
+    PutFileText {
+        /// In which session it was changed.
+        session: SessionId,
+        /// The text.
+        text: Arc<str>,
     },
     /// Vectors of a model, by the hashes of their texts.
     PutEmbeddings {

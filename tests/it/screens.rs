@@ -2,11 +2,13 @@
 
 mod calls;
 mod composing;
+mod consent;
 mod drafts;
 mod find;
 mod fixture;
 mod journeys;
 mod memories;
+mod over;
 mod pictures;
 mod props;
 mod whatif;

@@ -1,10 +1,29 @@
 //! Small parts of requests: what to do to memories, tasks and summaries, how to name calls.
 //! Not for: requests themselves (`request`).
 
+use super::request::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
+use crate::domain::mark::MarkKind;
+use std::sync::Arc;
+
+/// What to do to an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
+    Set {
+        /// The mark. A lease of 0 turns means the policy's default length.
+        kind: MarkKind,
+        /// On and off with the same key.
+        toggle: bool,
+    },
+    /// Take any mark off.
+    Clear,
+    /// Make it the message that the next question replies to (off when it is already).
+    Reply,
+}
 
 /// Where a memory is to hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +65,28 @@ pub enum Which {
     Last(BranchId),
     /// The one that would be sent next on a branch: the last plan drawn for it.
     Next(BranchId),
+}
+
+/// What is asked about the exact bytes of a request.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exact {
+    /// The body of the last plan drawn, with what it consists of.
+    Show,
+    /// What an edited body counts, and whether it may go. Nothing is sent.
+    Weigh {
+        /// What it is to answer.
+        draft: Draft,
+        /// The body.
+        body: Arc<str>,
+    },
+    /// Sends a body byte for byte, as one call that answers the draft; where the draft is empty, the body's last user
+    /// message. Refused when it is no chat request, asks another model, or is over the budget.
+    Send {
+        /// What it is to answer: what is kept as the person's message, unless the body says other words.
+        draft: Draft,
+        /// The body.
+        body: Arc<str>,
+    },
 }
 
 /// What a person asks about summaries of a branch.

@@ -8,6 +8,7 @@ use super::request::{Draft, Request, Ticket};
 use super::view::{Answer, Planned, Settings};
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::condense::{By, CapsuleDraft};
+use crate::domain::consent::Asking;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
@@ -87,6 +88,24 @@ pub enum Event {
     },
     /// A tool began, moved on or ended.
     Trace(Box<ToolTrace>),
+    /// A tool said something meanwhile: a piece of a command's output.
+    ToolSaid {
+        /// On which branch.
+        branch: BranchId,
+        /// Of which run.
+        run: RunId,
+        /// Which call of its answer.
+        index: usize,
+        /// The piece.
+        text: String,
+    },
+    /// A call to a tool waits for a person's word, or (`None`) no longer does.
+    Asks {
+        /// On which branch.
+        branch: BranchId,
+        /// The call.
+        asking: Option<Arc<Asking>>,
+    },
     /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
     TurnClosed {
         /// On which branch.

@@ -9,7 +9,9 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+pub use acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TaskAct, Which};
 pub use event::{Door, Event, Events};
-pub use request::{Act, Draft, DraftKind, Item, Named, Request, Ticket};
-pub use view::{Answer, Finding, Planned, Replaying, Retrieved, SessionView, Settings, Told};
+pub use request::{Draft, DraftKind, Item, Named, Request, Ticket};
+pub use view::{
+    Answer, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told, Weighed,
+};

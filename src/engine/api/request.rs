@@ -1,11 +1,12 @@
 //! What is asked of the engine: requests, drafts, and how items are named.
 //! Not for: what comes back (`view`, `event`).
 
-use super::acts::{Condense, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TaskAct, Which};
 use crate::domain::branch::Overrides;
+use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
-use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mark::Atom;
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::mode::SearchWish;
@@ -64,22 +65,6 @@ pub enum Item {
 
 /// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
 pub type Named = Option<String>;
-
-/// What to do to an item.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Act {
-    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
-    Set {
-        /// The mark. A lease of 0 turns means the policy's default length.
-        kind: MarkKind,
-        /// On and off with the same key.
-        toggle: bool,
-    },
-    /// Take any mark off.
-    Clear,
-    /// Make it the message that the next question replies to (off when it is already).
-    Reply,
-}
 
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
@@ -229,6 +214,25 @@ pub enum Request {
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
     },
+    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
+    /// nothing; a newer one takes its place.
+    Foresee {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// What.
+        items: Vec<Item>,
+        /// How.
+        act: Act,
+    },
+    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
+    Exact {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: Exact,
+    },
     /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
     /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
     Ask {
@@ -271,6 +275,28 @@ pub enum Request {
     RebuildState {
         /// Which branch.
         branch: BranchId,
+    },
+    /// A person's word on a call that waits for it.
+    Consent {
+        /// On which branch.
+        branch: BranchId,
+        /// Which call of the answer.
+        index: usize,
+        /// The word.
+        consent: Consent,
+        /// A rule by which the like of it is decided from now on.
+        always: Option<(RuleScope, Rule)>,
+    },
+    /// The rules about calls to tools that hold for the session.
+    Rules,
+    /// Adds a rule, or takes it off.
+    SetRule {
+        /// Where: in the session, or in the folder.
+        scope: RuleScope,
+        /// It.
+        rule: Rule,
+        /// Add it.
+        on: bool,
     },
     /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
     Trust {

@@ -4,6 +4,7 @@
 use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
@@ -21,12 +22,14 @@ use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
-use crate::domain::whatif::WhatIf;
+use crate::domain::whatif::{Foreseen, WhatIf};
 use std::sync::Arc;
 
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// Rules about calls to tools, with where each stands.
+    Rules(Vec<(RuleScope, Rule)>),
     /// It is done; there is nothing more to say than this sentence (may be empty).
     Done(String),
     /// Sessions.
@@ -43,6 +46,12 @@ pub enum Answer {
     Planned(Planned),
     /// The next call made otherwise.
     WhatIf(Arc<WhatIf>),
+    /// What an act would do to the next call.
+    Foreseen(Box<Foreseen>),
+    /// The exact bytes of the next call.
+    Raw(Box<RawRequest>),
+    /// What an edited body counts.
+    Weighed(Weighed),
     /// The call is under way.
     Asked {
         /// Its run.
@@ -107,6 +116,47 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// Records.
     Transcript(Box<Transcript>),
+}
+
+/// The exact bytes of a request, with what they consist of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RawRequest {
+    /// The body.
+    pub body: Arc<str>,
+    /// Its BLAKE3.
+    pub digest: Hash,
+    /// What its messages are made of, in order.
+    pub parts: Vec<RawPart>,
+    /// Tokens of the whole.
+    pub tokens: u32,
+    /// Tokens that it may have.
+    pub room: u32,
+}
+
+/// A part of a message of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawPart {
+    /// The message, from 0.
+    pub message: u32,
+    /// How many bytes of its content, as JSON writes it.
+    pub bytes: usize,
+    /// Its section and what it is, unsanitised.
+    pub title: String,
+    /// Its tokens.
+    pub tokens: u32,
+}
+
+/// What an edited body counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weighed {
+    /// Its BLAKE3.
+    pub digest: Hash,
+    /// Tokens of the whole.
+    pub tokens: u32,
+    /// Tokens that it may have.
+    pub room: u32,
+    /// Messages that are not as they were planned.
+    pub changed: u32,
 }
 
 /// A stored call that is made again.

@@ -126,3 +126,11 @@ CREATE TABLE embedding (
   PRIMARY KEY (model, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX embedding_by_key ON embedding (key);
+
+-- Texts of workspace files before and after tools changed them, for undo; they go with their session.
+CREATE TABLE file_text (
+  session INTEGER NOT NULL REFERENCES session (n),
+  hash BLOB NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (session, hash)
+) STRICT, WITHOUT ROWID;

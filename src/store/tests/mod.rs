@@ -138,6 +138,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         attached: 0,
         usage: Usage::default(),
         short_read: None,
+        edited: false,
         cost_micro: None,
         finish_reason: None,
         ttft_ms: None,

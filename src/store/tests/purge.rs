@@ -56,6 +56,9 @@ fn trace(run: RunId) -> ToolTrace {
         duration_ms: 1,
         at: 1,
         preview: SECRET.into(),
+        word: None,
+        exit: None,
+        changed: Vec::new(),
     }
 }
 

@@ -317,6 +317,9 @@ fn plans_traces_usage_counts_settings() {
         duration_ms: 3,
         at: 4,
         preview: "p".into(),
+        word: None,
+        exit: None,
+        changed: Vec::new(),
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));

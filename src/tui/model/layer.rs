@@ -6,13 +6,16 @@ use super::arena::Arena;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
+use super::consent::Ask;
 use super::drafts::{Desk, Shelf};
 use super::find::Finder;
 use super::overlay::Overlay;
 use super::picker::Picker;
+use super::raw::Raw;
 use super::tree::Grove;
 use super::whatif::Strip;
 use super::{Action, When};
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -96,6 +99,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Does the call that waits there, and what fits the rule from now on.
+    Always(BranchId, usize, RuleScope, Rule),
 }
 
 /// A question.
@@ -124,6 +129,8 @@ pub enum Purpose {
     Remember,
     /// Other words for a memory.
     EditMemory(MemoryId),
+    /// Why a call to a tool that waits there is refused.
+    Refuse(BranchId, usize),
 }
 
 /// A line to type.
@@ -138,7 +145,7 @@ pub struct Prompt {
 }
 
 /// What an edited text is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
     State(BranchId),
@@ -148,6 +155,19 @@ pub enum Edited {
         branch: BranchId,
         /// Which.
         number: u64,
+    },
+    /// A request, edited by hand for one call.
+    Request {
+        /// On which branch.
+        branch: BranchId,
+        /// What it answers.
+        draft: Draft,
+        /// The body as it was planned.
+        base: Arc<str>,
+        /// The body whose texts these are.
+        of: Arc<str>,
+        /// It is edited as JSON.
+        json: bool,
     },
 }
 
@@ -184,6 +204,8 @@ pub enum Layer {
     Overlay(Box<Overlay>),
     /// A text.
     Reader(Reader),
+    /// The exact bytes of a request.
+    Raw(Box<Raw>),
     /// Tool calls.
     Traces(Traces),
     /// A list.
@@ -214,6 +236,8 @@ pub enum Layer {
     Find(Box<Finder>),
     /// The whole tree of the session.
     Tree(Box<Grove>),
+    /// A call to a tool that waits for a word.
+    Consent(Box<Ask>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -230,6 +254,8 @@ impl Layer {
             Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
             Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
+            Self::Raw(raw) if raw.searching => vec![When::Picker, When::Always],
+            Self::Raw(_) => vec![When::Request, When::Panel, When::Always],
             Self::Tree(grove) if grove.filtering => vec![When::Picker, When::Always],
             Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
             Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
@@ -238,7 +264,14 @@ impl Layer {
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
+            Self::Consent(_) => vec![When::Consent, When::Panel, When::Always],
         }
+    }
+
+    /// Whether letters are typed into it instead of being keys.
+    #[must_use]
+    pub fn types(&self) -> bool {
+        self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
     }
 
     /// Whether it takes the whole screen.
@@ -247,6 +280,7 @@ impl Layer {
         match self {
             Self::Overlay(_)
             | Self::Reader(_)
+            | Self::Raw(_)
             | Self::Traces(_)
             | Self::Editor(_)
             | Self::Draft(_)
@@ -256,6 +290,7 @@ impl Layer {
             | Self::Calls(_)
             | Self::Diff(_)
             | Self::Compare(_)
+            | Self::Consent(_)
             | Self::History(_)
             | Self::Find(_)
             | Self::Tree(_)

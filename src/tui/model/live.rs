@@ -2,6 +2,7 @@
 //! Not for: what is committed (that is in nodes).
 
 use super::session::Session;
+use crate::domain::consent::Asking;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{NodeId, RunId};
 use crate::domain::message::Role;
@@ -45,6 +46,10 @@ pub struct Live {
     pub retry: Option<Retry>,
     /// A person asked it to stop.
     pub stopping: bool,
+    /// The call to a tool that waits for a word.
+    pub asks: Option<Arc<Asking>>,
+    /// What the tool at work has said last.
+    pub said: String,
 }
 
 impl Live {

@@ -1,11 +1,13 @@
 //! What the workbench knows: plain data and what was worked out from it. One file a part of the screen.
 //! Not for: how it changes (`update`) or looks (`view`).
 
+pub mod ahead;
 pub mod arena;
 pub mod bodies;
 pub mod calls;
 pub mod compare;
 pub mod composer;
+pub mod consent;
 pub mod conversation;
 pub mod drafts;
 pub mod find;
@@ -15,7 +17,9 @@ pub mod overlay;
 pub mod panel;
 pub mod picker;
 pub mod plan;
+pub mod raw;
 pub mod session;
+pub mod sift;
 pub mod slash;
 pub mod status;
 pub mod tree;
@@ -23,6 +27,7 @@ pub mod whatif;
 
 use crate::config::keymap;
 use crate::domain::branch::Overrides;
+use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::collections::HashMap;
@@ -88,8 +93,28 @@ pub enum Pending {
     RowText(Atom),
     /// The steps of an item.
     Steps(Atom),
-    /// The exact request.
-    Wire,
+    /// The exact request: to be read, or edited (as JSON or as texts).
+    Raw {
+        /// Of which branch.
+        branch: BranchId,
+        /// For which draft.
+        draft: composer::Draft,
+        /// To be edited: as JSON or not.
+        edit: Option<bool>,
+    },
+    /// What an edited request counts, by its digest.
+    Weigh(Hash),
+    /// Sending an edited request.
+    SendEdited {
+        /// On which branch.
+        branch: BranchId,
+        /// What it answers.
+        draft: composer::Draft,
+        /// Its digest.
+        digest: Hash,
+    },
+    /// What the act at hand would do.
+    Ahead,
     /// Messages of all sessions.
     Find,
     /// Opening a session to go to a message, or to the end.
@@ -141,6 +166,8 @@ pub enum Pending {
     Kept,
     /// Earlier messages of a session, for the composer.
     Earlier(SessionId),
+    /// Rules about calls to tools.
+    Rules,
     /// Anything whose answer is a sentence.
     Act,
 }
@@ -232,6 +259,12 @@ pub struct Model {
     pub keep: composer::Keep,
     /// Where the person was before each jump, the last one last.
     pub places_before: Vec<find::Spot>,
+    /// How the overlay's list was arranged last.
+    pub arranged: sift::Arranged,
+    /// A request that was edited by hand and left unsent.
+    pub unsent: Option<Box<raw::Raw>>,
+    /// What was written into a request and left before it was saved.
+    pub unwritten: Option<Box<layer::Editor>>,
     /// The loop ends.
     pub quit: bool,
 }
@@ -253,7 +286,12 @@ impl Model {
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let ticking = self.live_here().map(|live| live.next_second(self.now));
-        [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell()].into_iter().flatten().min()
+        let ahead = match self.layers.last() {
+            Some(layer::Layer::Overlay(overlay)) => overlay.ahead.due,
+            _ => None,
+        };
+        let all = [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell(), ahead];
+        all.into_iter().flatten().min()
     }
 
     /// When it is to be said that a call waits for its plan.

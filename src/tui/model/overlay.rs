@@ -1,12 +1,13 @@
 //! The context overlay: the rows of the plan by section, what is suggested, what is out; which is selected and open.
 //! Not for: solving, or what an act does to the plan.
 
-use super::picker;
+use super::ahead::Ahead;
+use super::sift::{Arranged, Group, Heading, Sieve};
 use crate::domain::diff::ItemHistory;
 use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
-use crate::domain::mark::Atom;
-use crate::domain::plan::{Blocked, ContextPlan, Row, Verdict};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::plan::{Blocked, ContextPlan, Row, RowKind, Verdict};
 use crate::domain::policy::Section;
 use crate::domain::tree::{self, Tree};
 use std::collections::{HashMap, HashSet};
@@ -21,6 +22,8 @@ pub enum Entry {
     Suggested(usize),
     /// The border to what is out, with its tokens.
     Excluded(usize, u64),
+    /// Rows that have something else in common: how many, their tokens.
+    Group(Heading, usize, u64),
     /// A row of the plan.
     Row(usize),
     /// A message inside a row.
@@ -87,6 +90,14 @@ pub struct Overlay {
     pub lately: HashMap<Hash, ItemHistory>,
     /// The turns of ranges that were opened, by atom.
     pub past: HashMap<Hash, Vec<Past>>,
+    /// Lines that were taken, to be acted on together.
+    pub taken: HashSet<Atom>,
+    /// Counts the changes of `taken`.
+    pub takes: u64,
+    /// How the list is arranged.
+    pub arranged: Arranged,
+    /// What the act at hand would do.
+    pub ahead: Ahead,
     /// Rows of the detail pane that are scrolled past.
     pub detail_scroll: usize,
     /// Rows the list had when last drawn.
@@ -101,57 +112,207 @@ impl Overlay {
         self.texts.clear();
         self.steps.clear();
         self.lately.clear();
+        self.drop_gone();
         self.list();
-        let found = selected.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
-        if let Some(at) = found {
-            self.cursor = at;
-        }
-        self.land(1);
+        self.go_to(selected);
+    }
+
+    /// Lines that were taken and are no longer there are let go.
+    fn drop_gone(&mut self) {
+        let Some(content) = self.content.as_ref().filter(|_| !self.taken.is_empty()) else { return };
+        let rows = content.rows().iter();
+        let inside = |row: &Row| row.items.iter().map(|item| Atom::Message { node: item.key }).collect::<Vec<_>>();
+        let mut there: HashSet<Atom> = rows.flat_map(|row| inside(row).into_iter().chain([row.atom])).collect();
+        there.extend(self.past.values().flatten().map(|turn| turn.atom));
+        let before = self.taken.len();
+        self.taken.retain(|atom| there.contains(atom));
+        self.takes += u64::from(before != self.taken.len());
     }
 
     /// Works the lines out again.
     pub fn list(&mut self) {
         let Some(content) = &self.content else { return };
         let rows = content.rows();
+        let sieve = Sieve::read(&self.filter);
+        let mut places: Vec<usize> = (0..rows.len()).filter(|at| sieve.lets(&rows[*at])).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
-        let hit = |row: &Row| self.filter.is_empty() || picker::matches(&row.title, &self.filter);
-        let put = |entries: &mut Vec<Entry>, at: usize| {
-            entries.push(Entry::Row(at));
-            if self.opened.contains(&rows[at].atom.key()) {
-                entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
-                entries.extend((0..self.past_of(&rows[at]).len()).map(|turn| Entry::Past(at, turn)));
+        match self.arranged.group {
+            Group::Section => self.by_section(rows, &places, &mut entries),
+            Group::None => {
+                self.arranged.order.sort(rows, &mut places);
+                places.iter().for_each(|at| self.put(rows, *at, &mut entries));
             }
-        };
-        let mut section = None;
-        for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.included() && hit(row)) {
-            if row.section() != section {
-                section = row.section();
-                if let Some(section) = section {
-                    let tokens = rows.iter().filter(|r| r.section() == Some(section)).map(|r| r.tokens).sum();
-                    entries.push(Entry::Section(section, tokens));
-                }
-            }
-            put(&mut entries, at);
-        }
-        let suggested: Vec<usize> =
-            (0..rows.len()).filter(|at| matches!(rows[*at].verdict, Verdict::Suggested) && hit(&rows[*at])).collect();
-        if !suggested.is_empty() {
-            entries.push(Entry::Suggested(suggested.len()));
-            for at in suggested {
-                put(&mut entries, at);
-            }
-        }
-        let out: Vec<usize> =
-            (0..rows.len()).filter(|at| matches!(rows[*at].verdict, Verdict::Out { .. }) && hit(&rows[*at])).collect();
-        if !out.is_empty() {
-            let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
-            entries.push(Entry::Excluded(out.len(), tokens));
-            for at in out {
-                put(&mut entries, at);
-            }
+            group => self.by_heading(rows, &places, group, &mut entries),
         }
         self.entries = entries;
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
+    }
+
+    /// A row, with what it was opened to.
+    fn put(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
+        entries.push(Entry::Row(at));
+        if self.opened.contains(&rows[at].atom.key()) {
+            entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
+            entries.extend((0..self.past_of(&rows[at]).len()).map(|turn| Entry::Past(at, turn)));
+        }
+    }
+
+    fn by_section(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
+        let order = self.arranged.order;
+        let goes: Vec<usize> = places.iter().copied().filter(|at| rows[*at].included()).collect();
+        for part in goes.chunk_by(|a, b| rows[*a].section() == rows[*b].section()) {
+            if let Some(section) = rows[part[0]].section() {
+                let tokens = rows.iter().filter(|r| r.section() == Some(section)).map(|r| r.tokens).sum();
+                entries.push(Entry::Section(section, tokens));
+            }
+            let mut part = part.to_vec();
+            order.sort(rows, &mut part);
+            part.into_iter().for_each(|at| self.put(rows, at, entries));
+        }
+        let of = |wanted: fn(&Verdict) -> bool| {
+            let mut part: Vec<usize> = places.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
+            order.sort(rows, &mut part);
+            part
+        };
+        let suggested = of(|verdict| matches!(verdict, Verdict::Suggested));
+        if !suggested.is_empty() {
+            entries.push(Entry::Suggested(suggested.len()));
+            suggested.into_iter().for_each(|at| self.put(rows, at, entries));
+        }
+        let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
+        if !out.is_empty() {
+            let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
+            entries.push(Entry::Excluded(out.len(), tokens));
+            out.into_iter().for_each(|at| self.put(rows, at, entries));
+        }
+    }
+
+    fn by_heading(&self, rows: &[Row], places: &[usize], group: Group, entries: &mut Vec<Entry>) {
+        let mut parts: Vec<(Heading, Vec<usize>)> = Vec::new();
+        for at in places {
+            let Some(heading) = Heading::of(group, &rows[*at]) else { continue };
+            match parts.iter_mut().find(|(known, _)| *known == heading) {
+                Some((_, part)) => part.push(*at),
+                None => parts.push((heading, vec![*at])),
+            }
+        }
+        for (heading, mut part) in parts {
+            self.arranged.order.sort(rows, &mut part);
+            let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
+            entries.push(Entry::Group(heading, part.len(), tokens));
+            part.into_iter().for_each(|at| self.put(rows, at, entries));
+        }
+    }
+
+    /// Arranges the list in another way; the selection stays on its line.
+    pub fn arrange(&mut self, arranged: Arranged) {
+        let selected = self.selected_atom();
+        self.arranged = arranged;
+        self.list();
+        self.go_to(selected);
+    }
+
+    /// Selects the line of an atom, where it is listed.
+    fn go_to(&mut self, atom: Option<Atom>) {
+        let found = atom.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
+        if let Some(at) = found {
+            self.cursor = at;
+        }
+        self.land(1);
+    }
+
+    /// Takes the selected line to be acted on with others, or lets it go, and moves on. A sentence where it cannot be.
+    pub fn take(&mut self) -> Result<(), &'static str> {
+        let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
+        let Some(atom) = self.atom(entry) else { return Ok(()) };
+        if let Some(why) = self.fixed(entry) {
+            return Err(why);
+        }
+        if !self.taken.remove(&atom) {
+            self.taken.insert(atom);
+        }
+        self.takes += 1;
+        self.step(1);
+        Ok(())
+    }
+
+    /// Takes all listed rows that can be acted on; where they are taken already, lets them go.
+    pub fn take_all(&mut self) {
+        let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::Past(..)) && self.fixed(*entry).is_none();
+        let all: Vec<Atom> = self.entries.iter().filter(|e| can(e)).filter_map(|e| self.atom(*e)).collect();
+        if all.iter().all(|atom| self.taken.contains(atom)) {
+            self.taken.retain(|atom| !all.contains(atom));
+        } else {
+            self.taken.extend(all);
+        }
+        self.takes += 1;
+    }
+
+    /// Lets all taken lines go. False when there were none.
+    pub fn let_go(&mut self) -> bool {
+        let any = !self.taken.is_empty();
+        self.taken.clear();
+        self.takes += u64::from(any);
+        any
+    }
+
+    /// Whether a line was taken.
+    #[must_use]
+    pub fn is_taken(&self, entry: Entry) -> bool {
+        !self.taken.is_empty() && self.atom(entry).is_some_and(|atom| self.taken.contains(&atom))
+    }
+
+    /// Why a line cannot be marked; none where it can.
+    pub(super) fn fixed(&self, entry: Entry) -> Option<&'static str> {
+        let row = match entry {
+            Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
+            _ => return None,
+        };
+        let open = row.section() == Some(Section::UserMessage);
+        match row.kind {
+            _ if row.pin.is_some() => None,
+            RowKind::Range => Some("These are many turns in one row; open it and take them one by one."),
+            RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
+            RowKind::Note | RowKind::Memory => None,
+            _ if open => Some("This is what is asked; it always goes."),
+            _ => Some("This text goes by the settings, not by marks."),
+        }
+    }
+
+    /// What was taken, in the order of the list, and what is not listed after it.
+    #[must_use]
+    pub fn taken(&self) -> Vec<Atom> {
+        let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
+        let mut all: Vec<Atom> = listed.filter(|atom| self.taken.contains(atom)).collect();
+        let mut rest: Vec<Atom> = self.taken.iter().filter(|atom| !all.contains(atom)).copied().collect();
+        rest.sort_unstable();
+        all.extend(rest);
+        all
+    }
+
+    /// Tokens of the rows that were taken.
+    #[must_use]
+    pub fn taken_tokens(&self) -> u64 {
+        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
+        let item = |item: &crate::domain::plan::Item| self.taken.contains(&Atom::Message { node: item.key });
+        let of = |row: &Row| {
+            if self.taken.contains(&row.atom) {
+                return u64::from(row.tokens);
+            }
+            row.items.iter().filter(|at| item(at)).map(|item| u64::from(item.tokens)).sum()
+        };
+        let past = self.past.values().flatten().filter(|turn| self.taken.contains(&turn.atom)).map(|turn| turn.tokens);
+        rows.iter().map(of).sum::<u64>() + past.sum::<u64>()
+    }
+
+    /// Whether a mark of this kind is on all that was taken.
+    #[must_use]
+    pub fn all_have(&self, kind: MarkKind) -> bool {
+        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
+        let same = |pin: Option<MarkKind>| {
+            pin.is_some_and(|pin| std::mem::discriminant(&pin) == std::mem::discriminant(&kind))
+        };
+        self.taken.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
     }
 
     /// Moves the selection by so many lines, past headings.
@@ -183,7 +344,7 @@ impl Overlay {
         match *self.entries.get(self.cursor)? {
             Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
-            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) => None,
+            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
         }
     }
 
@@ -214,7 +375,7 @@ impl Overlay {
                 rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
             }
             Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
-            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) => None,
+            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! Not for: what choosing does (`update`).
 
 use super::Action;
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::ids::{MemoryId, RunId, SessionId};
 use crate::domain::mark::Atom;
 
@@ -18,6 +19,8 @@ pub enum Kind {
     ReplayItems,
     /// Memories.
     Memories,
+    /// Rules about calls to tools.
+    Rules,
     /// Actions.
     Palette,
 }
@@ -38,6 +41,8 @@ pub enum Choice {
     Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
+    /// A rule about calls to tools.
+    Rule(RuleScope, Rule),
     /// Do it.
     Action(Action),
     /// Only says something.

@@ -31,11 +31,18 @@ pub(super) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let Some(item) = selected_item(model, message) else {
+    let (items, act) = match (super::overlay::taken(model), act) {
+        (Some(items), Act::Set { kind, .. }) => {
+            let all = matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
+            (items, Act::Set { kind, toggle: all })
+        }
+        _ => (selected_item(model, message).into_iter().collect(), act),
+    };
+    if items.is_empty() {
         model.status.say(Weight::Notice, "Nothing is selected on which this could act.", model.now);
         return;
-    };
-    send(model, Request::Mark { branch, items: vec![item], act }, Pending::Act, out);
+    }
+    send(model, Request::Mark { branch, items, act }, Pending::Act, out);
     model.plan.hurry(model.now);
 }
 
@@ -162,6 +169,7 @@ pub(super) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
 pub(super) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.layers.last() {
         Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
+        Some(Layer::Raw(raw)) => return out.push(Cmd::Copy(raw.body.to_string())),
         Some(Layer::Draft(desk)) => {
             let text = desk.draft.as_ref().and_then(|draft| draft.capsule.text.clone());
             return out.extend(text.map(Cmd::Copy));

@@ -2,7 +2,7 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, composing, drafts, find, lists, memories, open, send, trials, trouble};
+use super::{ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -11,7 +11,7 @@ use crate::domain::message::Node;
 use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket, Told};
 use crate::tui::model::composer::Draft;
-use crate::tui::model::layer::{Found, Layer, Reader};
+use crate::tui::model::layer::{Found, Layer};
 use crate::tui::model::plan::Shown;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::{WAITING, Weight};
@@ -21,7 +21,11 @@ use std::sync::Arc;
 
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
+    if what_for == Pending::Ahead {
+        return overlay::ahead(model, ticket.0, result);
+    }
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
+    let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
@@ -82,12 +86,10 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         (Pending::Sessions, Answer::Sessions(cards)) => lists::sessions_came(model, ticket.0, &cards),
         (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
+        (Pending::Rules, Answer::Rules(rules)) => super::consent::listed(model, rules),
         (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
-        (Pending::Wire, Answer::Text(text)) => {
-            model.layers.push(Layer::Reader(Reader::new("The exact request", pretty(&text), true)));
-        }
         (Pending::Fork(draft), Answer::Branch(branch)) => forked(model, *branch, draft, out),
         (Pending::Switch, Answer::Branch(branch)) => {
             if let Some(session) = &mut model.session {
@@ -181,7 +183,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     }
 }
 
-fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
+pub(super) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);
         let now = model.composer.draft();
@@ -230,48 +232,5 @@ fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
         model.layers.clear();
         model.focus = Focus::Composer;
         model.plan.touch(model.now);
-    }
-}
-
-/// JSON with line ends, for reading; any other text as it is. Strings stay exact.
-fn pretty(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 4);
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for c in text.chars() {
-        if quoted {
-            out.push(c);
-            quoted = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-            continue;
-        }
-        match c {
-            '"' => quoted = true,
-            '{' | '[' => depth += 1,
-            '}' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if matches!(c, '}' | ']') {
-            out.push('\n');
-            out.push_str(&"  ".repeat(depth.min(40)));
-        }
-        out.push(c);
-        if matches!(c, '{' | '[' | ',') {
-            out.push('\n');
-            out.push_str(&"  ".repeat(depth.min(40)));
-        }
-        if c == ':' {
-            out.push(' ');
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pretty_keeps_strings() {
-        assert_eq!(pretty(r#"{"a":"x{\"},:","b":[1]}"#), "{\n  \"a\": \"x{\\\"},:\",\n  \"b\": [\n    1\n  ]\n}");
     }
 }

@@ -4,8 +4,10 @@
 use super::send;
 use crate::domain::ids::BranchId;
 use crate::domain::message::{Node, Role};
+use crate::domain::safe::Safe;
 use crate::engine::api::Request;
-use crate::tui::model::composer::{DraftKind, Keep};
+use crate::tui::model::composer::{self, DraftKind, Keep};
+use crate::tui::model::layer::{Edited, Layer};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -85,23 +87,40 @@ pub(super) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     }
 }
 
-/// Hands the message to the person's editor.
+/// Hands the message, or the text that is edited, to the person's editor.
 pub(super) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.is_empty() {
-        let text = model.composer.text();
-        out.push(Cmd::Compose(text));
-    }
+    let text = match model.layers.last() {
+        None => model.composer.text(),
+        Some(Layer::Editor(editor)) => match editor.what {
+            Edited::Request { .. } => Safe::reveal(&editor.area.lines().join("\n")).into(),
+            Edited::State(_) | Edited::Draft { .. } => editor.area.lines().join("\n").into(),
+        },
+        Some(_) => return,
+    };
+    out.push(Cmd::Compose(text));
 }
 
 /// The editor is closed.
 pub(super) fn edited(model: &mut Model, result: Result<String, String>) {
-    match result {
-        Ok(text) => {
+    let text = match result {
+        Ok(text) => text,
+        Err(why) => return model.status.say(Weight::Trouble, why, model.now),
+    };
+    match model.layers.last_mut() {
+        Some(Layer::Editor(editor)) => {
+            let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
+            let lines = match editor.what {
+                Edited::Request { .. } => super::raw::marked(&text),
+                Edited::State(_) | Edited::Draft { .. } => clean().split('\n').map(str::to_owned).collect(),
+            };
+            editor.area = composer::area(lines);
+        }
+        Some(_) => {}
+        None => {
             model.focus = Focus::Composer;
             let kind = model.composer.kind();
             model.composer.replace(text.trim_end_matches('\n'), kind);
             model.plan.touch(model.now);
         }
-        Err(why) => model.status.say(Weight::Trouble, why, model.now),
     }
 }

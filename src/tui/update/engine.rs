@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, calls, drafts};
+use super::{answers, ask, calls, consent, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -57,6 +57,8 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             }
         }
         Event::Trace(trace) => trace_came(model, *trace),
+        Event::ToolSaid { branch, run, text, .. } => consent::said(model, branch, run, &text),
+        Event::Asks { branch, asking } => consent::came(model, branch, asking),
         Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         Event::State { branch, version, missing } => state(model, branch, version, missing),
         Event::Settings { branch, settings } => settings_came(model, branch, *settings),

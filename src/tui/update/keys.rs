@@ -1,7 +1,10 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
-use super::{acts, ask, branches, calls, compare, composing, drafts, find, lists, memories, open, send, tree};
+use super::{
+    acts, ask, branches, calls, compare, composing, consent, drafts, find, lists, memories, open, overlay, raw, send,
+    tree,
+};
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
 use crate::tui::model::layer::Layer;
@@ -28,25 +31,7 @@ pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
 }
 
 fn takes_text(model: &Model) -> bool {
-    match model.layers.last() {
-        None => model.focus == Focus::Composer,
-        Some(Layer::Overlay(overlay)) => overlay.filtering,
-        Some(Layer::Tree(grove)) => grove.filtering,
-        Some(Layer::Picker(_) | Layer::Find(_) | Layer::Prompt(_) | Layer::Question(_) | Layer::Editor(_)) => true,
-        Some(
-            Layer::Reader(_)
-            | Layer::Traces(_)
-            | Layer::Draft(_)
-            | Layer::Capsules(_)
-            | Layer::WhatIf(_)
-            | Layer::Arena(_)
-            | Layer::Calls(_)
-            | Layer::Diff(_)
-            | Layer::Compare(_)
-            | Layer::History(_)
-            | Layer::Help { .. },
-        ) => false,
-    }
+    model.layers.last().map_or(model.focus == Focus::Composer, Layer::types)
 }
 
 pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
@@ -67,6 +52,15 @@ pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
         Some(Layer::Find(finder)) => {
             finder.line.push_str(&line());
             find::changed(model, out);
+        }
+        Some(Layer::Raw(raw)) if raw.searching => {
+            raw.search.push_str(&line());
+            raw.look();
+        }
+        Some(Layer::Overlay(overlay)) if overlay.filtering => {
+            overlay.filter.push_str(&line());
+            overlay.list();
+            overlay.land(1);
         }
         Some(_) => {}
         None => {
@@ -106,6 +100,10 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
                 find::changed(model, out);
             }
         }
+        Some(Layer::Raw(raw)) if raw.searching => {
+            type_line(&mut raw.search, chord);
+            raw.look();
+        }
         Some(Layer::Tree(grove)) if grove.filtering => {
             type_line(&mut grove.filter, chord);
             tree::filtered(model);
@@ -118,22 +116,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
                 open::choose(model, out);
             }
         }
-        None
-        | Some(
-            Layer::Overlay(_)
-            | Layer::Reader(_)
-            | Layer::Traces(_)
-            | Layer::Draft(_)
-            | Layer::Capsules(_)
-            | Layer::WhatIf(_)
-            | Layer::Arena(_)
-            | Layer::Calls(_)
-            | Layer::Diff(_)
-            | Layer::Compare(_)
-            | Layer::History(_)
-            | Layer::Tree(_)
-            | Layer::Help { .. },
-        ) => {}
+        _ => {}
     }
 }
 
@@ -234,6 +217,21 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
         Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => overlay::action(model, run),
+        Action::RawRequest
+        | Action::EditRequest
+        | Action::EditJson
+        | Action::SendEdited
+        | Action::FoldAll
+        | Action::NextHit
+        | Action::PrevHit => raw::action(model, run, out),
+        Action::AnswerTool
+        | Action::AllowTool
+        | Action::RefuseTool
+        | Action::RefuseWhy
+        | Action::AllowAlways
+        | Action::TakeHunk
+        | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         _ => open::action(model, run, out),
     }
@@ -297,14 +295,14 @@ fn pane(model: &mut Model, step: i64) {
 
 /// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
 fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    if let Some(Layer::Overlay(overlay)) = model.layers.last_mut()
-        && (overlay.filtering || !overlay.filter.is_empty())
-    {
-        overlay.filtering = false;
-        overlay.filter.clear();
-        overlay.list();
-        overlay.land(1);
+    if overlay::leave(model) {
         return;
+    }
+    if raw::leave_editor(model) {
+        return;
+    }
+    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
+        return raw::leave(model);
     }
     if tree::leave_filter(model) {
         return;
@@ -373,6 +371,12 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn clear(model: &mut Model) {
+    if raw::leave_editor(model) {
+        return;
+    }
+    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
+        return raw::leave(model);
+    }
     if model.layers.pop().is_some() {
         return;
     }
@@ -396,6 +400,7 @@ fn clear(model: &mut Model) {
 pub(super) fn scroll(model: &mut Model, rows: i64) {
     match model.layers.last_mut() {
         Some(Layer::Reader(reader)) => reader.step(rows),
+        Some(Layer::Raw(raw)) => raw.step(rows),
         Some(Layer::Overlay(overlay)) => overlay.step(rows),
         Some(Layer::Draft(desk)) => desk.step(rows),
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
@@ -406,6 +411,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Tree(grove)) => grove.step(rows),
+        Some(Layer::Consent(ask)) => ask.shift(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

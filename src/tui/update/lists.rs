@@ -26,6 +26,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(Layer::Diff(view)) => view.page.max(2),
+        Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
     };
@@ -55,7 +56,10 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             finder.cursor = shift(finder.cursor, by, finder.found.messages.len().saturating_sub(1));
         }
         Some(Layer::Tree(grove)) => grove.step(by),
+        Some(Layer::Consent(ask)) if matches!(run, Action::ScrollUp | Action::ScrollDown) => ask.shift(by),
+        Some(Layer::Consent(ask)) => ask.step(by),
         Some(Layer::Reader(reader)) => reader.step(by),
+        Some(Layer::Raw(raw)) => raw.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
         Some(Layer::Traces(traces)) => {
             let count = model.session.as_ref().map_or(0, |session| session.traces.len());
@@ -190,6 +194,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, Pending::Open, out);
         }
+        Choice::Rule(..) => {}
         Choice::Without(run, atom) => {
             model.layers.pop();
             super::trials::replay(model, run, None, Some(atom), out);
@@ -213,6 +218,9 @@ pub(super) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     if picker.kind == Kind::Memories {
         return super::memories::manage(model, run, out);
+    }
+    if picker.kind == Kind::Rules && run == Action::Delete {
+        return super::consent::take_off(model, out);
     }
     if picker.kind != Kind::Sessions {
         return;

@@ -8,6 +8,7 @@ mod branches;
 mod calls;
 mod compare;
 mod composing;
+mod consent;
 mod drafts;
 mod engine;
 mod find;
@@ -15,6 +16,8 @@ mod keys;
 mod lists;
 mod memories;
 mod open;
+mod overlay;
+mod raw;
 mod tree;
 mod trials;
 mod whatif;
@@ -49,6 +52,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     composing::keep(model, &mut out);
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
+    overlay::look_ahead(model, &mut out);
     out
 }
 

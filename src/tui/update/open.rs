@@ -2,6 +2,7 @@
 //! Not for: moving about in them (`lists`).
 
 use super::{acts, ask, branches, calls, compare, drafts, find, lists, send, tree};
+use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
@@ -25,7 +26,6 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
         Action::Open => open(model, out),
         Action::Filter => filter(model),
-        Action::RawRequest => raw(model, out),
         Action::ShowState => state(model),
         Action::RebuildState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
@@ -64,7 +64,7 @@ fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.len() < before {
         return;
     }
-    let mut overlay = Overlay::default();
+    let mut overlay = Overlay { arranged: model.arranged, ..Overlay::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -91,6 +91,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
             return;
@@ -122,8 +123,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Overlay(overlay)) => {
             if overlay.filtering {
                 overlay.filtering = false;
-            } else {
-                unfold(overlay, model.session.as_ref());
+            } else if !unfold(overlay, model.session.as_ref()) {
+                super::overlay::read(model);
             }
             row_text(model, out);
         }
@@ -137,7 +138,9 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Tree(_)) => tree::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
-        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Help { .. }) => {}
+        Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
+        Some(Layer::Raw(raw)) => raw.fold(),
+        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. }) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
@@ -154,12 +157,13 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns.
-fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
-    let Some((row, None)) = overlay.selected() else { return };
+/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
+/// holds no others.
+fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
+    let Some((row, None)) = overlay.selected() else { return false };
     let range = row.kind == RowKind::Range;
     if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
-        return;
+        return false;
     }
     let key = row.atom.key();
     let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
@@ -168,6 +172,7 @@ fn unfold(overlay: &mut Overlay, session: Option<&Session>) {
         overlay.opened.insert(key);
     }
     overlay.list();
+    true
 }
 
 fn fold(model: &mut Model) {
@@ -185,17 +190,13 @@ fn filter(model: &mut Model) {
         overlay.filtering = true;
     } else if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
         grove.filtering = true;
+    } else if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
+        raw.searching = true;
     } else if model.layers.is_empty() {
         model.focus = Focus::Composer;
         if model.composer.is_empty() {
             model.composer.paste("/");
         }
-    }
-}
-
-fn raw(model: &mut Model, out: &mut Vec<Cmd>) {
-    if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::WireText { branch }, Pending::Wire, out);
     }
 }
 
@@ -215,9 +216,13 @@ pub(super) fn state(model: &mut Model) {
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
-    let (what, text) = (editor.what, editor.area.lines().join("\n"));
+    if matches!(editor.what, Edited::Request { .. }) {
+        return super::raw::saved(model, out);
+    }
+    let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
     model.layers.pop();
     match what {
+        Edited::Request { .. } => {}
         Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
         Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
     }
@@ -346,6 +351,14 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Act::Always(branch, index, scope, rule) => {
+            let hunks = model.layers.iter().rev().find_map(|layer| match layer {
+                Layer::Consent(ask) => Some(ask.chosen()),
+                _ => None,
+            });
+            let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
+            super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
+        }
         Act::Trust(trusted) => {
             if let Some(session) = &mut model.session {
                 session.workspace.1 = trusted;
@@ -373,6 +386,9 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
+        Purpose::Refuse(branch, index) => {
+            super::consent::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+        }
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
     }
 }

@@ -123,7 +123,11 @@ fn asked(look: &Look<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
     let words = head.map(|head| head.preview.clone()).unwrap_or_default();
-    if card.round > 1 { format!("(round {}) {words}", card.round) } else { words }
+    match card.round {
+        _ if card.edited => format!("(edited by hand) {words}"),
+        0 | 1 => words,
+        round => format!("(round {round}) {words}"),
+    }
 }
 
 fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
@@ -133,6 +137,7 @@ fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     let mut facts = vec![card.status.name().to_owned(), format!("{} / {}", card.profile, card.model)];
     facts.push(format!("policy {}", card.policy));
     facts.push(format!("mode {}", card.mode.title()));
+    facts.extend(card.edited.then(|| "edited by hand".to_owned()));
     rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
     let mut sums = vec![format!("prompt {} tok {label}", text::number(tokens))];

@@ -4,11 +4,12 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, diff, drafts, find, help, overlay, paint, picker, tools, tree, whatif,
+    Look, arena, calls, capsules, compare, composer, consent, diff, drafts, find, help, overlay, paint, picker, raw,
+    tools, tree, whatif,
 };
 use crate::domain::ids::NodeId;
-use crate::tui::model::layer::{Editor, Layer, Prompt, Question, Reader};
-use crate::tui::model::{Action, Model};
+use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
+use crate::tui::model::{Action, Model, When};
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::{Ink, Theme};
@@ -21,6 +22,7 @@ pub(super) fn settle(layer: &mut Layer, area: Rect) {
     match layer {
         Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
         Layer::Diff(view) => view.page = diff::list_rows(area),
+        Layer::Raw(it) => raw::settle(it, area),
         _ => {}
     }
 }
@@ -36,12 +38,14 @@ pub(super) fn draw(
 ) -> Vec<NodeId> {
     let mut seen = None;
     let mut landed = None;
+    let mut asked = None;
     let mut wanted = Vec::new();
     {
         let look = Look { theme, model };
         match &model.layers[at] {
             Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
             Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
+            Layer::Raw(it) => raw::draw(&look, it, area, buf),
             Layer::Traces(it) => wanted = tools::full(&look, cache, it, area, buf),
             Layer::Picker(it) => picker::draw(&look, it, area, buf),
             Layer::Question(it) => question(&look, it, area, buf),
@@ -59,6 +63,7 @@ pub(super) fn draw(
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
             Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
+            Layer::Consent(it) => asked = Some(consent::draw(&look, it, cache, area, buf)),
             Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
             Layer::Help { scroll } => {
                 help::draw(&look, *scroll, area, buf);
@@ -68,6 +73,9 @@ pub(super) fn draw(
     }
     if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {
         (desk.seen, desk.source_scroll) = (landed.seen, landed.source_scroll);
+    }
+    if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
+        (ask.seen, ask.starts) = landed;
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
@@ -144,10 +152,20 @@ fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
     if area.height >= 2 {
-        let hint = format!("{} saves  Esc leaves it as it was", look.key(Action::Save));
+        let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
+        let saves = match editor.what {
+            Edited::Request { .. } => "shows it before it goes",
+            Edited::State(_) | Edited::Draft { .. } => "saves",
+        };
+        let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     if !inside.is_empty() {
-        editor.area.render(inside, buf);
+        let said = look.model.status.shown().is_some() && inside.height > 3;
+        let room = Rect { height: inside.height - u16::from(said), ..inside };
+        editor.area.render(room, buf);
+        if said {
+            composer::notice(look, Rect { y: room.bottom(), height: 1, ..inside }, buf);
+        }
     }
 }

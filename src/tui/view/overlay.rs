@@ -1,8 +1,8 @@
 //! The context overlay: every row of the plan in its section with its reason, and the selected one in full beside it.
 //! Not for: the list's order (the model works it out).
 
-use super::cache::{Cache, Of};
-use super::{Look, context, paint};
+use super::cache::Cache;
+use super::{Look, composer, context, detail, paint};
 use crate::domain::hash::Hash;
 use crate::domain::mark::MarkKind;
 use crate::domain::meter::PromptCost;
@@ -10,18 +10,13 @@ use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
 use crate::domain::tokens::Encoding;
 use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
 use crate::tui::model::plan::Solved;
+use crate::tui::model::sift::Group;
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-
-/// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
-const DETAIL_BYTES: usize = 200_000;
-
-/// Steps of an item that are shown, the newest first.
-const STEPS: usize = 4;
 
 /// How many rows of the screen the list has.
 pub(super) fn list_rows(area: Rect) -> u16 {
@@ -52,17 +47,22 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
         return;
     }
     head(look, overlay, inside, buf);
-    let (list, detail) = split(inside);
+    let (list, pane) = split(inside);
     entries(look, overlay, list, buf);
-    let rows = detail_rows(look, overlay, cache, detail.width);
-    if detail.width == inside.width && !detail.is_empty() {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
-        let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
+    let rows = detail::rows(look, overlay, cache, pane.width);
+    if pane.width == inside.width && !pane.is_empty() {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(pane.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), pane, buf);
+        let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
-        paint::beside(look.theme, detail, buf);
-        paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), detail, buf);
+        paint::beside(look.theme, pane, buf);
+        paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
+    }
+    if look.model.status.shown().is_some() && inside.height > 8 {
+        let last = Rect { y: inside.bottom() - 1, height: 1, ..inside };
+        paint::wipe(last, buf);
+        composer::notice(look, last, buf);
     }
 }
 
@@ -70,6 +70,13 @@ fn title(overlay: &Overlay) -> Line {
     let mut line = Line::of(Ink::Heading, "What the next call holds");
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
+    }
+    if !overlay.taken.is_empty() {
+        let (count, tokens) = (overlay.taken.len() as u64, text::number(overlay.taken_tokens()));
+        line.push(Ink::Pinned, &format!("  {} taken, {tokens} tok est", text::number(count)));
+    }
+    if let Some(words) = overlay.arranged.words() {
+        line.push(Ink::Dim, &format!("  {words}"));
     }
     line
 }
@@ -81,21 +88,26 @@ fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
         (Action::Exclude, "leave out"),
         (Action::ExcludeOnce, "out once"),
         (Action::IncludeOnce, "in once"),
+        (Action::TakeRow, "take"),
         (Action::Dismiss, "dismiss"),
         (Action::PlanDiff, "what changed"),
+        (Action::RawRequest, "exact request"),
+        (Action::Filter, "filter"),
+        (Action::Order, "order"),
+        (Action::Group, "group"),
         (Action::ItemHistory, "history"),
+        (Action::EditRequest, "edit the request"),
+        (Action::TakeAll, "take all"),
+        (Action::Undo, "undo"),
         (Action::SearchAnyway, "search"),
         (Action::Fork, "fork"),
         (Action::Edit, "edit"),
         (Action::BudgetDown, "less"),
         (Action::BudgetUp, "more"),
-        (Action::RawRequest, "exact request"),
-        (Action::Undo, "undo"),
-        (Action::Filter, "filter"),
     ];
     let mut line = Line::new();
     for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
-        let key = look.key(action);
+        let key = look.key_in(action, When::Overlay);
         if line.width() + key.len() + word.len() + 9 > width {
             break;
         }
@@ -187,6 +199,10 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
             Entry::Excluded(count, tokens) => {
                 border(look, &format!("excluded {count}, {} tok est", text::number(tokens)), place, buf);
             }
+            Entry::Group(heading, count, tokens) => {
+                let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
+                paint::pair(look.theme, &label, &Line::of(Ink::Heading, &text::number(tokens)), place, buf);
+            }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
                     one(look, overlay, row, place, buf);
@@ -202,6 +218,9 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                     past(look, turn, place, buf);
                 }
             }
+        }
+        if overlay.is_taken(*entry) {
+            paint::line(look.theme, &Line::of(Ink::Pinned, look.theme.glyphs.ok), place, buf);
         }
         if at == overlay.cursor {
             paint::select(look.theme, place, buf);
@@ -246,7 +265,7 @@ fn pin_sign(look: &Look<'_>, pin: Option<MarkKind>) -> (Ink, String) {
 }
 
 /// The request of the last call on this branch and the one that would be sent part at this row.
-fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
+pub(super) fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
     let Some(Solved::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
     };
@@ -265,7 +284,11 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         (true, false) => glyphs.folded,
         (true, true) => glyphs.opened,
     };
-    let (pin_ink, pin) = pin_sign(look, row.pin);
+    let out = !row.included() && overlay.arranged.group != Group::Section;
+    let (pin_ink, pin) = match row.verdict {
+        Verdict::Out { .. } if out && row.pin.is_none() => (Ink::Excluded, format!("{} ", glyphs.out)),
+        _ => pin_sign(look, row.pin),
+    };
     let mut label = Line::of(Ink::Dim, &format!(" {fold} ")).with(pin_ink, &pin);
     if let Some(turn) = row.source.turn {
         label.push(Ink::Dim, &format!("{turn:>3} "));
@@ -281,7 +304,10 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         label.push(Ink::Warn, "stale ");
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    let why = row.reason.name().replace('_', " ");
+    let mut why = row.reason.name().replace('_', " ");
+    if out {
+        why.insert_str(0, if row.verdict == Verdict::Suggested { "suggested: " } else { "out: " });
+    }
     let why_room = if room + sign > 48 { text::width(&why) + 2 } else { 0 };
     let blank = row.title.is_empty() && row.included();
     let title = if blank { "(nothing is typed yet)" } else { row.title.as_str() };
@@ -324,98 +350,4 @@ fn form_words(form: Form) -> &'static str {
         Form::Placeholder => "left out, a line in its place",
         Form::Out => "out with its turn",
     }
-}
-
-fn detail_rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16) -> Vec<Line> {
-    let Some((row, item)) = overlay.selected() else { return Vec::new() };
-    let room = usize::from(width).max(1);
-    let mut rows = Flow::plain(&row.reason.sentence(), room, Ink::Accent);
-    if let Verdict::Out { needed, remedy } = &row.verdict {
-        match remedy {
-            Some(remedy) => {
-                let key = look.model.keys.key_named(&remedy.action);
-                rows.extend(Flow::plain(&remedy.sentence(&key), room, Ink::Text));
-            }
-            None => rows.push(Line::of(Ink::Dim, "Nothing brings it in.")),
-        }
-        if *needed > 0 {
-            let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
-            rows.extend(Flow::plain(&words, room, Ink::Text));
-        }
-    }
-    if breaks_at(look, row) {
-        let words = "Up to here the request begins as the last one on this branch, so a server that keeps prefixes reads it from its cache; from here on it reads anew.";
-        rows.extend(Flow::plain(words, room, Ink::Text));
-    }
-    rows.extend(Flow::plain(&source(look, row), room, Ink::Dim));
-    rows.extend(origin(look, row, room));
-    rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
-    let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
-    for step in steps.into_iter().flatten().rev().take(STEPS) {
-        rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
-    }
-    let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
-    rows.extend(lately.map(|history| super::diff::lately(look, history, room)).unwrap_or_default());
-    rows.push(Line::new());
-    if let Some(item) = item.and_then(|at| row.items.get(at)) {
-        let words = format!("{}: {}", item.role.name(), item.title);
-        rows.extend(Flow::plain(&words, room, Ink::Dim));
-        rows.push(Line::new());
-    }
-    let found = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
-    match found {
-        Some(text) => {
-            let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = Of::Held(text.as_ptr().addr(), text.len());
-            let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
-            rows.extend(wrapped.iter().take(4_000).cloned());
-        }
-        None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
-    }
-    rows
-}
-
-/// Where a text came from that was picked or brought back from another branch, and whether that went on since.
-fn origin(look: &Look<'_>, row: &Row, room: usize) -> Vec<Line> {
-    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
-    let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
-    let messages = text::counted(origin.sources.len() as u64, "message");
-    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.words()), room, Ink::Text);
-    if look.stale(origin) {
-        let key = look.key_in(Action::Compare, When::Branches);
-        let words =
-            format!("Stale: that branch went on since. {key} in the branches looks at both; bring it back anew.");
-        rows.extend(Flow::plain(&words, room, Ink::Warn));
-    }
-    rows
-}
-
-/// A score and what it is made of.
-fn score(row: &Row) -> Option<String> {
-    let whole = row.scores.score?;
-    let parts: Vec<String> =
-        row.scores.parts.iter().map(|(name, part)| format!("{name} {}", text::thousandths(*part))).collect();
-    Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
-}
-
-fn source(look: &Look<'_>, row: &Row) -> String {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
-    let mut words = vec![format!("{}, {} tok est", row.kind.name(), text::number(u64::from(row.tokens)))];
-    if row.turns > 1 {
-        words.push(text::counted(u64::from(row.turns), "turn"));
-    }
-    if let Some(turn) = row.source.turn {
-        words.push(format!("turn {turn}"));
-    }
-    if let Some(at) = row.source.at {
-        let offset = look.model.facts.offset;
-        words.push(format!("{} {}", text::date(at, offset), text::clock(at, offset)));
-    }
-    if let Some(id) = &row.source.external_id {
-        words.push(format!("imported as {id}"));
-    }
-    if let Some(pin) = row.pin {
-        words.push(pin.name().to_owned());
-    }
-    words.join(&dot)
 }

@@ -124,6 +124,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         attached: 612,
         usage: Usage { prompt: Some(1_204), completion: Some(310), ..Usage::default() },
         short_read: None,
+        edited: false,
         cost_micro: Some(1_100),
         finish_reason: Some("stop".into()),
         ttft_ms: Some(300),
@@ -360,6 +361,9 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
         duration_ms: 12,
         at: NOON,
         preview: "fn refresh() {}".into(),
+        word: None,
+        exit: None,
+        changed: Vec::new(),
     }
 }
 

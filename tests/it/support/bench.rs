@@ -269,7 +269,14 @@ impl Bench {
         let mut setup = setup(self, store);
         change(&mut setup);
         let (engine, events) = Engine::start(setup);
-        Client { door: engine.door(), engine: Some(engine), events, next: 0, seen: Vec::new() }
+        Client {
+            door: engine.door(),
+            engine: Some(engine),
+            events,
+            next: 0,
+            seen: Vec::new(),
+            _folder: self.folder.clone(),
+        }
     }
 }
 
@@ -305,6 +312,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         state_block: None,
         prompts: Arc::new(prompts),
         tools: bench.tools.clone(),
+        tool_rules: Vec::new(),
         rounds: bench.rounds,
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
@@ -334,6 +342,8 @@ pub(crate) struct Client {
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
+    /// The store's folder lives as long as anybody uses it.
+    _folder: Arc<tempfile::TempDir>,
 }
 
 impl Client {

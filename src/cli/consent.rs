@@ -1,0 +1,164 @@
+//! Calls to tools that ask for a word, on the command line: by `--allow`, by a person at the terminal, else refused. And
+//! `rules`.
+//! Not for: rules of the settings, the session and the folder, which the engine knows.
+
+use super::Run;
+use super::client::unexpected;
+use super::output::Io;
+use super::stop::Stop;
+use crate::domain::consent::{Asking, Consent, Deed, Rule, RuleScope, Verdict, decide};
+use crate::engine::api::{Answer, Request};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// `rules`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum RulesCommand {
+    /// The rules that hold, with where each stands.
+    List,
+    /// Do it without asking.
+    Allow(RuleArgs),
+    /// Ask about it.
+    Ask(RuleArgs),
+    /// Refuse it without asking.
+    Deny(RuleArgs),
+    /// Take a rule off.
+    Remove {
+        /// Its verdict: allow, ask or deny.
+        #[arg(value_parser = verdict)]
+        verdict: Verdict,
+        /// The rule.
+        #[command(flatten)]
+        rule: RuleArgs,
+    },
+}
+
+/// A rule without its verdict.
+#[derive(Args, Clone, Debug)]
+pub struct RuleArgs {
+    /// The tool; * is any run of characters.
+    pub tool: String,
+    /// What it may act on, a path or a command line; anything where it is left out.
+    pub on: Option<String>,
+    /// In this folder and every session, instead of in this session.
+    #[arg(long)]
+    pub folder: bool,
+}
+
+impl RuleArgs {
+    fn scope(&self) -> RuleScope {
+        if self.folder { RuleScope::Folder } else { RuleScope::Session }
+    }
+
+    fn rule(&self, verdict: Verdict) -> Rule {
+        Rule { tool: self.tool.clone(), on: self.on.clone(), verdict }
+    }
+}
+
+fn verdict(text: &str) -> Result<Verdict, String> {
+    match text {
+        "allow" => Ok(Verdict::Allow),
+        "ask" => Ok(Verdict::Ask),
+        "deny" => Ok(Verdict::Deny),
+        other => Err(format!("{other:?} is none of allow, ask and deny")),
+    }
+}
+
+/// `TOOL` or `TOOL:ON`, as `--allow` takes it.
+#[must_use]
+pub(super) fn allowed(text: &str) -> Rule {
+    let (tool, on) = match text.split_once(':') {
+        Some((tool, on)) => (tool, Some(on.to_owned())),
+        None => (text, None),
+    };
+    Rule { tool: tool.to_owned(), on, verdict: Verdict::Allow }
+}
+
+/// `rules`.
+pub(super) fn rules(run: &mut Run<'_, '_>, command: &RulesCommand) -> Result<(), Stop> {
+    run.open(false)?;
+    let (args, verdict, on) = match command {
+        RulesCommand::List => return list(run),
+        RulesCommand::Allow(args) => (args, Verdict::Allow, true),
+        RulesCommand::Ask(args) => (args, Verdict::Ask, true),
+        RulesCommand::Deny(args) => (args, Verdict::Deny, true),
+        RulesCommand::Remove { verdict, rule } => (rule, *verdict, false),
+    };
+    run.done(Request::SetRule { scope: args.scope(), rule: args.rule(verdict), on }, "Done.")
+}
+
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let all = match run.client.call(Request::Rules, &mut run.io)? {
+        Answer::Rules(all) => all,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
+        return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());
+    }
+    for (scope, rule) in &all {
+        let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let on = rule.on.as_deref().unwrap_or("anything");
+        run.io.say(&format!("{:<8} {:<6} {} on {on}", word(json!(scope)), word(json!(rule.verdict)), rule.tool));
+    }
+    if all.is_empty() {
+        run.io.note("no rules: what only looks is done, anything else asks");
+    }
+    Ok(())
+}
+
+/// The word on a call that asks.
+pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Consent {
+    if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
+        return Consent::Yes { hunks: Vec::new() };
+    }
+    if !(io.in_tty && io.err_tty) || io.json {
+        io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, asking.tool));
+        return Consent::No { why: Some("Nobody could be asked.".into()) };
+    }
+    for line in told(asking) {
+        io.note(&line);
+    }
+    io.note("Enter y to let it be done, n to refuse it, or why it is refused:");
+    let line = io.line().unwrap_or_default();
+    match line.trim() {
+        "y" | "yes" => Consent::Yes { hunks: Vec::new() },
+        "" | "n" | "no" => Consent::No { why: None },
+        why => Consent::No { why: Some(why.to_owned()) },
+    }
+}
+
+/// All that it would do.
+fn told(asking: &Asking) -> Vec<String> {
+    let mut lines = vec![format!("{} waits for your word.", asking.tool)];
+    match &asking.deed {
+        Deed::Run(command) => {
+            let folder = if command.folder.is_empty() { "." } else { &command.folder };
+            lines.push(format!("In {folder}, for at most {} seconds:", command.seconds));
+            lines.extend(command.line.lines().map(|line| format!("  $ {line}")));
+            lines.extend(command.protection.iter().cloned());
+        }
+        Deed::Change(changes) => {
+            lines.extend(
+                changes.iter().flat_map(|change| change.unified(AROUND).lines().map(str::to_owned).collect::<Vec<_>>()),
+            );
+        }
+        Deed::Foreign { server, tool, .. } => lines.push(format!("{server}: {tool} {}", asking.args)),
+        Deed::Look { what } => lines.push(what.clone()),
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_names_a_tool_and_what_it_may_act_on() {
+        assert_eq!(allowed("run:cargo test*").on.as_deref(), Some("cargo test*"));
+        assert_eq!((allowed("edit_file").tool.as_str(), allowed("edit_file").on), ("edit_file", None));
+    }
+}

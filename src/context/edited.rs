@@ -1,0 +1,195 @@
+//! Accounts for a request that a person edited by hand: what went as it was planned keeps its rows, what was changed or
+//! written is a row of its own, and what did not go as it stood is told to be out.
+//! Not for: sending it, or the texts themselves (`domain::request`).
+
+use super::audit::{count_body, count_message};
+use super::render::{Outline, Stretch};
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::mark::Atom;
+use crate::domain::message::NodeHead;
+use crate::domain::plan::{ContextPlan, Reason, Row, RowKind, Scores, Source, Verdict};
+use crate::domain::policy::Section;
+use crate::domain::request;
+use crate::domain::tokens::CountTokens;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// The request that was planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Base<'a> {
+    /// Its plan.
+    pub plan: &'a ContextPlan,
+    /// Its body.
+    pub body: &'a str,
+    /// What the body consists of.
+    pub outline: &'a Outline,
+}
+
+/// The plan of an edited body, and what that body consists of; nothing where the body is no chat request. Tokens are
+/// counted from the body alone, as [`super::audit`] does.
+#[must_use]
+pub fn edited(base: Base<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
+    let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;
+    let whole: Value = serde_json::from_str(body).ok()?;
+    let new = whole.get("messages")?.as_array()?;
+    let old: Value = serde_json::from_str(base.body).ok()?;
+    let old_messages = old.get("messages")?.as_array()?;
+    let kept = kept(old_messages, new);
+    let holders = holders(base);
+    let touched = touched(base, &kept, &holders);
+    let mut made =
+        Made { base, counter, holders: &holders, touched: &touched, rows: Vec::new(), outline: Outline::new() };
+    if old.get("tools") == whole.get("tools") {
+        made.outline.extend(base.outline.iter().filter(|stretch| stretch.message.is_none()));
+    }
+    let last = new.iter().rposition(|message| role(message) == "user");
+    for (at, message) in new.iter().enumerate() {
+        made.message(at, message, kept[at], last == Some(at));
+    }
+    let (rows, outline) = (made.rows, made.outline);
+    let calls = |message: &Value| message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+    let framing: u32 = new.iter().map(|m| MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls(m)).unwrap_or(0)).sum();
+    let tools = whole.get("tools").map_or(0, |tools| counter.count(base.plan.encoding, &tools.to_string()));
+    let mut plan = ContextPlan {
+        id: Fields::new("edited plan").hash(base.plan.id).hash(Hash::of(body.as_bytes())).finish(),
+        est_total,
+        framing: framing + ANSWER_FRAMING,
+        tools,
+        rows,
+        anchor: None,
+        ..base.plan.clone()
+    };
+    let rest = rest(base.plan, &plan.rows);
+    plan.rows.extend(rest);
+    even(&mut plan);
+    Some((plan, outline))
+}
+
+/// For each message of the new body the message of the old one that it still is; their order stays.
+fn kept(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
+    let hash = |message: &Value| Fields::new("message").json(message).finish();
+    let old: Vec<Hash> = old.iter().map(hash).collect();
+    let mut from = 0;
+    new.iter()
+        .map(|message| {
+            let wanted = hash(message);
+            let at = from + old[from..].iter().position(|known| *known == wanted)?;
+            from = at + 1;
+            u32::try_from(at).ok()
+        })
+        .collect()
+}
+
+/// The rows whose texts stand in each message of the planned body, by their places in the plan.
+fn holders(base: Base<'_>) -> HashMap<u32, Vec<usize>> {
+    let mut of: HashMap<Hash, usize> = HashMap::new();
+    for (at, row) in base.plan.rows.iter().enumerate().filter(|(_, row)| row.included()) {
+        of.extend(row.text.map(|text| (text, at)));
+        of.extend(row.items.iter().map(|item| (item.key, at)));
+    }
+    let mut found: HashMap<u32, Vec<usize>> = HashMap::new();
+    for stretch in base.outline {
+        if let (Some(message), Some(row)) = (stretch.message, of.get(&stretch.of)) {
+            let rows = found.entry(message).or_default();
+            if !rows.contains(row) {
+                rows.push(*row);
+            }
+        }
+    }
+    found
+}
+
+/// Rows of which something did not go as it stood.
+fn touched(base: Base<'_>, kept: &[Option<u32>], holders: &HashMap<u32, Vec<usize>>) -> HashSet<usize> {
+    let still: HashSet<u32> = kept.iter().flatten().copied().collect();
+    let lost = base.outline.iter().filter_map(|stretch| stretch.message).filter(|message| !still.contains(message));
+    lost.flat_map(|message| holders.get(&message).into_iter().flatten().copied()).collect()
+}
+
+struct Made<'a> {
+    base: Base<'a>,
+    counter: &'a dyn CountTokens,
+    holders: &'a HashMap<u32, Vec<usize>>,
+    touched: &'a HashSet<usize>,
+    rows: Vec<Row>,
+    outline: Outline,
+}
+
+impl Made<'_> {
+    /// A message as it stands in the edited body: the rows that it was made of, or one of its own.
+    fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, asks: bool) {
+        let place = u32::try_from(at).ok();
+        if let Some(before) = kept {
+            let same = self.base.outline.iter().filter(|stretch| stretch.message == Some(before));
+            self.outline.extend(same.map(|stretch| Stretch { message: place, ..*stretch }));
+            let held = self.holders.get(&before).map(Vec::as_slice).unwrap_or_default();
+            if !held.is_empty() && held.iter().all(|row| !self.touched.contains(row)) {
+                for row in held.iter().map(|row| &self.base.plan.rows[*row]) {
+                    if !self.rows.iter().any(|known| known.atom == row.atom && known.text == row.text) {
+                        self.rows.push(row.clone());
+                    }
+                }
+                return;
+            }
+        }
+        let row = self.own(at, message, asks);
+        if kept.is_none() {
+            let (digest, of) = (row.text.unwrap_or_default(), row.text.unwrap_or_default());
+            let bytes = request::escaped_len(&request::said(message));
+            self.outline.push(Stretch { digest, tokens: row.tokens, of, message: place, bytes });
+        }
+        self.rows.push(row);
+    }
+
+    fn own(&self, at: usize, message: &Value, asks: bool) -> Row {
+        let text = Fields::new("by hand").number(at as u64).json(message).finish();
+        let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+        let framing = MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls).unwrap_or(0);
+        let section = match role(message) {
+            _ if asks => Section::UserMessage,
+            "system" | "developer" if at == 0 => Section::System,
+            _ => Section::Recent,
+        };
+        Row {
+            atom: Atom::Section { text },
+            kind: RowKind::Request,
+            verdict: Verdict::In { section },
+            reason: Reason::ByHand,
+            tokens: count_message(message, self.base.plan.encoding, self.counter).saturating_sub(framing),
+            title: format!("{}: {}", role(message), NodeHead::preview_of(&request::said(message))),
+            source: Source::default(),
+            pin: None,
+            items: Vec::new(),
+            turns: 1,
+            text: Some(text),
+            scores: Scores::default(),
+        }
+    }
+}
+
+fn role(message: &Value) -> &str {
+    message.get("role").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What stays out of an edited request: what went by the plan and no longer does, and what was out already.
+fn rest(plan: &ContextPlan, goes: &[Row]) -> Vec<Row> {
+    let gone = |row: &&Row| !goes.iter().any(|known| known.atom == row.atom && known.text == row.text);
+    let away = plan.included().filter(gone).map(|row| Row {
+        verdict: Verdict::Out { needed: 0, remedy: None },
+        reason: Reason::EditedAway,
+        ..row.clone()
+    });
+    let away: Vec<Row> = away.collect();
+    plan.suggested().cloned().chain(away).chain(plan.excluded().cloned()).collect()
+}
+
+/// Rows, framing and tools sum to what the body counts: labels and separators that a neighbour lost are put to the last row.
+fn even(plan: &mut ContextPlan) {
+    let fixed = plan.framing + plan.tools;
+    let rows: u32 = plan.included().map(|row| row.tokens).sum();
+    let (more, less) = (plan.est_total.saturating_sub(rows + fixed), (rows + fixed).saturating_sub(plan.est_total));
+    if let Some(row) = plan.rows.iter_mut().rfind(|row| row.included() && row.tokens + more >= less) {
+        row.tokens = row.tokens + more - less;
+    }
+}

@@ -1,0 +1,207 @@
+//! The word on calls to tools: by rules, else by a person; the rules that a person gave; and what tools changed, undoably.
+//! Not for: what a call would do (`tools`), how rules are read (`domain::consent`) or the thread that waits (`episode`).
+
+use super::api::{Answer, Event};
+use super::core::Core;
+use super::episode::Word;
+use crate::domain::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, SessionId};
+use crate::domain::op::Change;
+use crate::store::types::Write;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// Rules of one scope that are kept at most.
+const MOST: usize = 200;
+
+/// A call that waits for a person.
+pub(super) struct Waiting {
+    pub(super) asking: Arc<Asking>,
+    reply: Sender<Word>,
+}
+
+impl Core {
+    /// A call is understood: a rule gives the word, or a person is asked.
+    pub(super) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: Deed, reply: Sender<Word>) {
+        let rules = self.all_rules(branch);
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(trace) = live.traces.get_mut(index) else { return };
+        let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &trace.name, &deed);
+        let words = rule.map(said);
+        let consent = match verdict {
+            Verdict::Allow => Consent::Yes { hunks: Vec::new() },
+            Verdict::Deny => Consent::No {
+                why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
+            },
+            Verdict::Ask => {
+                let (tool, args) = (trace.name.clone(), trace.args.clone());
+                let asking = Arc::new(Asking { index, tool, args, deed, rule: rule.cloned() });
+                live.asks = Some(Waiting { asking: asking.clone(), reply });
+                return self.say(Event::Asks { branch, asking: Some(asking) });
+            }
+        };
+        trace.word = words.map(|words| format!("rule {words}"));
+        let _ = reply.send(Word { consent });
+    }
+
+    /// A person's word; with a rule, the like of it is decided so from now on.
+    pub(super) fn consent(
+        &mut self,
+        branch: BranchId,
+        index: usize,
+        consent: Consent,
+        always: Option<(RuleScope, Rule)>,
+    ) -> Result<Answer, Failure> {
+        let waits = self.live.get(&branch).and_then(|live| live.asks.as_ref());
+        if waits.is_none_or(|waiting| waiting.asking.index != index) {
+            return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
+        }
+        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
+        if let Some(trace) = live.traces.get_mut(index) {
+            trace.word = Some("you".into());
+        }
+        if let Some(waiting) = live.asks.take() {
+            let _ = waiting.reply.send(Word { consent });
+        }
+        self.say(Event::Asks { branch, asking: None });
+        Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
+    }
+
+    /// A call ended, with or without a word.
+    pub(super) fn answered(&mut self, branch: BranchId, index: usize) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
+            self.say(Event::Asks { branch, asking: None });
+        }
+    }
+
+    /// Rules by scope, the session's first.
+    fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
+        let session = self.session_of(branch).map(|session| session.card.id).ok();
+        let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
+        let folder = session.map(|id| self.kept_rules(RuleScope::Folder, id)).unwrap_or_default();
+        let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
+        let config = self.setup.tool_rules.iter().cloned();
+        let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
+        all.chain(config.map(of(RuleScope::Config))).collect()
+    }
+
+    fn kept_rules(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
+        let kept = self.store.setting(&self.rules_key(scope, session)).ok().flatten();
+        kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
+        match scope {
+            RuleScope::Session => format!("rules.session.{session}"),
+            RuleScope::Folder | RuleScope::Config => {
+                format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
+            }
+        }
+    }
+
+    /// All rules that hold, with where they stand.
+    pub(super) fn rules_listed(&self) -> Result<Answer, Failure> {
+        Ok(Answer::Rules(self.all_rules(self.session()?.current)))
+    }
+
+    /// Adds a rule of a person's, or takes it off.
+    pub(super) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
+        if scope == RuleScope::Config {
+            return Err(Failure::user("That rule stands in the settings.").todo("Change [tools] rules there."));
+        }
+        let session = self.session()?.card.id;
+        let mut rules = self.kept_rules(scope, session);
+        let words = said(&rule);
+        let before = rules.len();
+        rules.retain(|known| *known != rule);
+        if !on && rules.len() == before {
+            return Err(Failure::user(format!("There is no rule {words} there.")));
+        }
+        if on {
+            rules.insert(0, rule);
+        }
+        if rules.len() > MOST {
+            return Err(Failure::user(format!("More than {MOST} rules are not kept.")).todo("Take one off first."));
+        }
+        let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
+        self.store.write(vec![Write::Setting { key: self.rules_key(scope, session), value }])?;
+        let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
+        Ok(Answer::Done(if on {
+            format!("From now on {place}: {words}.")
+        } else {
+            format!("No longer {place}: {words}.")
+        }))
+    }
+
+    /// What tools changed becomes an operation, so that undo takes it back.
+    pub(super) fn changed_files(&mut self, branch: BranchId, changed: &[FileChange]) {
+        let Some(session) = self.live.get(&branch).map(|live| live.session).filter(|_| !changed.is_empty()) else {
+            return;
+        };
+        let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
+        let texts = changed.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+        let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
+        let changes = changed.iter().map(|change| Change::File {
+            path: change.path.clone(),
+            before: hash(&change.before),
+            after: hash(&change.after),
+        });
+        let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
+        writes.push(self.operation(session, format!("changed {}", names.join(", ")), changes.collect()));
+        if let Err(error) = self.store.write(writes) {
+            self.say(Event::Alarm(format!("{} was changed, and undo will not know of it: {error}", names.join(", "))));
+        }
+    }
+
+    /// Gives files the texts that changes say; what was done already is taken back where one of them cannot be.
+    pub(super) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
+        let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
+        for change in changes {
+            let Change::File { path, before, after } = change else { continue };
+            if let Err(failure) = self.put_file_back(session, path, *before, *after) {
+                for (path, before, after) in done.into_iter().rev() {
+                    let _ = self.put_file_back(session, path, after, before);
+                }
+                return Err(failure);
+            }
+            done.push((path, *before, *after));
+        }
+        Ok(())
+    }
+
+    fn put_file_back(
+        &self,
+        session: SessionId,
+        path: &str,
+        expected: Option<Hash>,
+        wanted: Option<Hash>,
+    ) -> Result<(), Failure> {
+        let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
+        if wanted.is_some() && text.is_none() {
+            return Err(Failure::user(format!("What {path} held is no longer known.")).kept("It was left alone."));
+        }
+        let Some(tools) = &self.setup.tools else {
+            return Err(Failure::user(format!("{path} cannot be changed: tools are off."))
+                .kept("It was left alone.")
+                .todo("Switch [tools] on."));
+        };
+        tools.put_back(path, expected, text.as_deref()).map_err(|why| {
+            Failure::new(FailureKind::Stale, why).kept("The file was left alone.").todo("Change it by hand.")
+        })
+    }
+}
+
+/// A rule in words.
+fn said(rule: &Rule) -> String {
+    let verdict = match rule.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask about",
+        Verdict::Deny => "deny",
+    };
+    let on = rule.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
+    format!("{verdict} {}{on}", rule.tool)
+}

@@ -1,0 +1,179 @@
+//! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
+//! Not for: what a call would do (`domain::consent`).
+
+use super::send;
+use crate::domain::consent::{Asking, Consent, Rule, RuleScope, Verdict};
+use crate::domain::ids::{BranchId, RunId};
+use crate::engine::api::Request;
+use crate::tui::model::consent::Ask;
+use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
+use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use std::sync::Arc;
+
+/// Bytes of a command's output that are kept for the screen.
+const SAID: usize = 16 * 1024;
+
+/// A call waits, or no longer does.
+pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Asking>>) {
+    let Some(live) = model.live.get_mut(&branch) else { return };
+    live.said.clear();
+    live.asks.clone_from(&asking);
+    let Some(asking) = asking else {
+        return model.layers.retain(|layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch));
+    };
+    let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+    let text = format!("{} waits for your word: {key} looks at it.", asking.tool);
+    model.status.say(Weight::Notice, text, model.now);
+}
+
+/// A piece of a command's output.
+pub(super) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
+    let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
+    live.said.push_str(text);
+    if live.said.len() > SAID {
+        let mut from = live.said.len() - SAID / 2;
+        while !live.said.is_char_boundary(from) {
+            from += 1;
+        }
+        live.said.drain(..from);
+    }
+}
+
+/// The actions about such calls.
+pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::AnswerTool => open(model),
+        Action::Rules => drop(send(model, Request::Rules, Pending::Rules, out)),
+        _ => decide(model, run, out),
+    }
+}
+
+/// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
+fn open(model: &mut Model) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let here = model.branch().map(|branch| branch.id);
+    let mut waiting: Vec<(BranchId, Arc<Asking>)> =
+        model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
+    waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
+    match waiting.into_iter().next() {
+        Some((branch, asking)) => model.layers.push(Layer::Consent(Box::new(Ask::new(branch, asking)))),
+        None => model.status.say(Weight::Notice, "No tool waits for your word.", model.now),
+    }
+}
+
+fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
+    match run {
+        Action::TakeHunk => ask.toggle(),
+        Action::AllowTool if ask.nothing() => {
+            model.status.say(Weight::Notice, "No change is chosen; Space takes one, n refuses them all.", model.now);
+        }
+        Action::AllowTool => {
+            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
+            give(model, (branch, index), Consent::Yes { hunks }, None, out);
+        }
+        Action::RefuseTool => {
+            let to = (ask.branch, ask.asking.index);
+            give(model, to, Consent::No { why: None }, None, out);
+        }
+        Action::RefuseWhy => {
+            let (branch, index) = (ask.branch, ask.asking.index);
+            let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
+            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+        }
+        Action::AllowAlways => {
+            let question = always(ask);
+            model.layers.push(Layer::Question(question));
+        }
+        _ => {}
+    }
+}
+
+/// Gives a word.
+pub(super) fn give(
+    model: &mut Model,
+    (branch, index): (BranchId, usize),
+    consent: Consent,
+    always: Option<(RuleScope, Rule)>,
+    out: &mut Vec<Cmd>,
+) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
+    send(model, Request::Consent { branch, index, consent, always }, Pending::Act, out);
+}
+
+fn always(ask: &Ask) -> Question {
+    let mut choices = vec![('n', "no, only this time or not at all".to_owned(), Act::Close)];
+    let keys = "1234567890";
+    let rules = ask.rules();
+    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, in every session")];
+    let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
+    for (key, (rule, (scope, place))) in keys.chars().zip(all) {
+        let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
+        choices.push((key, format!("allow {} {place}", words(rule)), act));
+    }
+    Question {
+        title: "Allow it from now on without asking?".into(),
+        words: vec![
+            "It is done now, and whatever fits the rule is done without asking. * is anything; a line with ; | & < > or $( \
+             always asks, whatever stands for it. /rules lists the rules and takes them off."
+                .into(),
+        ],
+        choices,
+        cursor: 0,
+    }
+}
+
+/// A rule without its verdict.
+fn words(rule: &Rule) -> String {
+    let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
+    format!("{}{on}", rule.tool)
+}
+
+/// The rules came.
+pub(super) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+    let verdict = |rule: &Rule| match rule.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask about",
+        Verdict::Deny => "deny",
+    };
+    let place = |scope: RuleScope| match scope {
+        RuleScope::Session => "this session",
+        RuleScope::Folder => "this folder",
+        RuleScope::Config => "settings",
+    };
+    let entry = |(scope, rule): (RuleScope, Rule)| Entry {
+        label: format!("{} {}", verdict(&rule), words(&rule)),
+        detail: place(scope).to_owned(),
+        choice: Choice::Rule(scope, rule),
+    };
+    let mut entries: Vec<Entry> = rules.into_iter().map(entry).collect();
+    if entries.is_empty() {
+        let label = "No rules: what only looks is done, anything else asks.".to_owned();
+        entries.push(Entry { label, detail: String::new(), choice: Choice::Nothing });
+    }
+    let known = model.layers.iter_mut().find_map(|layer| match layer {
+        Layer::Picker(picker) if picker.kind == Kind::Rules => Some(picker),
+        _ => None,
+    });
+    if let Some(picker) = known {
+        return picker.fill(entries);
+    }
+    let mut picker = Picker::new(Kind::Rules);
+    picker.fill(entries);
+    model.layers.push(Layer::Picker(picker));
+}
+
+/// Takes the selected rule off.
+pub(super) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
+    send(model, Request::SetRule { scope, rule, on: false }, Pending::Act, out);
+    send(model, Request::Rules, Pending::Rules, out);
+}

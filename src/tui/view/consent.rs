@@ -1,0 +1,134 @@
+//! A call to a tool that waits for a word: all that it would do, nothing of it hidden.
+//! Not for: the list of tool calls (`tools`).
+
+use super::cache::{Cache, Of};
+use super::{Look, paint};
+use crate::domain::consent::{Deed, FileChange};
+use crate::tui::model::consent::{AROUND, Ask};
+use crate::tui::model::{Action, When};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
+pub(super) type Landed = ((usize, usize), Vec<usize>);
+
+pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+    paint::wipe(area, buf);
+    let title = format!("{} waits for your word", ask.asking.tool);
+    let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, ask, usize::from(area.width)), edge, buf);
+    }
+    let width = usize::from(inside.width.saturating_sub(1).max(1));
+    let page = usize::from(inside.height);
+    let (mut rows, mut starts) = (head(ask, width), Vec::new());
+    for (at, taken) in ask.hunks.iter().enumerate() {
+        let Deed::Change(changes) = &ask.asking.deed else { break };
+        let Some(change) = changes.get(taken.file) else { continue };
+        if taken.hunk == 0 {
+            rows.extend(file(change, width));
+        }
+        starts.push(rows.len());
+        rows.push(mark(look, ask, at, change));
+        let of = Of::Text(ask.key(at), true);
+        let lines = cache.rows(of, inside.width, || hunk(change, taken.hunk, width));
+        rows.extend(lines.iter().cloned());
+    }
+    let from = ask.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    ((rows.len(), page), starts)
+}
+
+fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
+    let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "do the chosen ones" } else { "do it" };
+    let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "refuse")];
+    if !ask.hunks.is_empty() {
+        words.push((Action::TakeHunk, "choose"));
+    }
+    words.extend([(Action::RefuseWhy, "refuse with a word"), (Action::AllowAlways, "always")]);
+    words.push((Action::Leave, "later"));
+    super::capsules::hint_line(look, When::Consent, &words, width)
+}
+
+/// What stands above the changes: for a command, all there is.
+fn head(ask: &Ask, width: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    if let Some(rule) = &ask.asking.rule {
+        let on = rule.on.as_deref().unwrap_or("anything");
+        rows.extend(Flow::plain(&format!("A rule says to ask about {} on {on}.", rule.tool), width, Ink::Dim));
+    }
+    match &ask.asking.deed {
+        Deed::Run(command) => {
+            rows.push(Line::of(Ink::Dim, "This command would run:"));
+            rows.push(Line::new());
+            rows.extend(Flow::exact(&command.line, width, Ink::Code));
+            rows.push(Line::new());
+            let folder = if command.folder.is_empty() { "the workspace's root" } else { &command.folder };
+            let place = format!("In {folder}, for at most {} seconds.", command.seconds);
+            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.push(Line::new());
+            for line in &command.protection {
+                rows.extend(Flow::plain(line, width, Ink::Dim));
+            }
+        }
+        Deed::Foreign { server, tool, looks } => {
+            rows.push(Line::of(Ink::Dim, "A tool of another program would be called:"));
+            rows.extend(Flow::exact(&format!("{server}: {tool}"), width, Ink::Code));
+            rows.extend(Flow::exact(&ask.asking.args, width, Ink::Code));
+            let says = if *looks { "It says of itself that it only looks." } else { "What it does is its own affair." };
+            rows.extend(Flow::plain(says, width, Ink::Text));
+        }
+        Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),
+        Deed::Change(changes) => {
+            let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            let files = text::counted(changes.len() as u64, "file");
+            let words = format!("{files} would change: {more} lines come, {less} go.");
+            rows.extend(Flow::plain(&words, width, Ink::Text));
+        }
+    }
+    rows
+}
+
+fn file(change: &FileChange, width: usize) -> Vec<Line> {
+    let what = match (&change.before, &change.after) {
+        (None, _) => "new file",
+        (_, None) => "deleted",
+        _ => "changed",
+    };
+    let mut rows = vec![Line::new()];
+    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows
+}
+
+fn mark(look: &Look<'_>, ask: &Ask, at: usize, change: &FileChange) -> Line {
+    let taken = ask.hunks[at];
+    let hunk = &change.hunks[taken.hunk];
+    let glyphs = &look.theme.glyphs;
+    let (ink, sign) = if taken.taken { (Ink::Good, glyphs.ok) } else { (Ink::Excluded, glyphs.out) };
+    let here = if at == ask.cursor { glyphs.folded } else { " " };
+    let words = format!("@@ -{},{} +{},{} @@", hunk.old.start + 1, hunk.old.len(), hunk.new.start + 1, hunk.new.len());
+    let line = Line::of(Ink::Accent, here).with(ink, &format!(" {sign} ")).with(Ink::Dim, &words);
+    if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
+}
+
+/// A hunk with the lines around it, all of them whole.
+fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
+    let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
+    let said = one.unified(AROUND);
+    let mut rows = Vec::new();
+    for line in said.lines().skip(3) {
+        let ink = match line.chars().next() {
+            Some('+') => Ink::Good,
+            Some('-') => Ink::Danger,
+            _ => Ink::Dim,
+        };
+        rows.extend(Flow::exact(line, width, ink));
+    }
+    rows
+}

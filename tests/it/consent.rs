@@ -1,0 +1,248 @@
+//! The word on calls to tools, through the whole engine: nothing is done before it, only what was chosen is, rules speak for
+//! a person where they said so, and what files were is brought back by undo.
+
+use crate::support::bench::{Bench, Client, Model, Say, text};
+use pleach::domain::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::BranchId;
+use pleach::domain::message::Role;
+use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
+use pleach::engine::api::{Answer, Event, Request};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Files in memory, one line each: `write` puts one, and takes hunks at their word.
+#[derive(Default)]
+struct Shelf {
+    files: Mutex<BTreeMap<String, String>>,
+}
+
+impl Shelf {
+    fn of(&self, path: &str) -> Option<String> {
+        self.files.lock().unwrap().get(path).cloned()
+    }
+}
+
+fn said(status: ToolStatus, body: &str) -> ToolOutput {
+    ToolOutput { status, full_bytes: body.len() as u64, body: body.into() }
+}
+
+impl RunTools for Shelf {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let parameters = serde_json::json!({ "type": "object" });
+        vec![ToolSpec { name: "write".into(), description: "Writes.".into(), parameters }]
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+        if name == "look" {
+            return Ok(Deed::Look { what: "a".into() });
+        }
+        let args: serde_json::Value = serde_json::from_str(args).unwrap();
+        let (path, after) = (args["path"].as_str().unwrap(), args["text"].as_str().unwrap());
+        let before = self.of(path);
+        let lines = |text: Option<&str>| text.map_or(0, |text| text.lines().count());
+        let hunks = vec![Hunk { old: 0..lines(before.as_deref()), new: 0..lines(Some(after)) }];
+        let before = before.map(Arc::from);
+        Ok(Deed::Change(vec![FileChange { path: path.into(), before, after: Some(after.into()), hunks }]))
+    }
+
+    fn carry_out(&self, _: &str, _: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+        watch.said("writing\n");
+        let Deed::Change(changes) = deed else { return Done::said(said(ToolStatus::Ok, "looked")) };
+        let change = &changes[0];
+        let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
+        self.files.lock().unwrap().insert(change.path.clone(), text.clone());
+        let done = FileChange { after: Some(text.into()), ..change.clone() };
+        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None }
+    }
+
+    fn run(&self, _: &str, _: &str, _: &dyn Fn() -> bool) -> ToolOutput {
+        said(ToolStatus::Failed, "not this way")
+    }
+
+    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
+        let mut files = self.files.lock().unwrap();
+        if files.get(path).map(|now| Hash::of(now.as_bytes())) != expected {
+            return Err(format!("{path} was changed since."));
+        }
+        match text {
+            Some(text) => drop(files.insert(path.into(), text.into())),
+            None => drop(files.remove(path)),
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &str, text: &str) -> Vec<Say> {
+    vec![Say::Call("write".into(), serde_json::json!({ "path": path, "text": text }).to_string())]
+}
+
+struct Scene {
+    _bench: Bench,
+    client: Client,
+    branch: BranchId,
+    shelf: Arc<Shelf>,
+    model: Arc<Model>,
+}
+
+fn scene(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
+    let model = Model::new(answers);
+    let mut bench = Bench::new(&model);
+    let shelf = Arc::new(Shelf::default());
+    bench.tools = Some(shelf.clone());
+    let mut client = bench.start_with(|setup| setup.tool_rules = rules);
+    let branch = client.session();
+    Scene { _bench: bench, client, branch, shelf, model }
+}
+
+impl Scene {
+    /// Sends, and waits until a call asks.
+    fn asked(&mut self, words: &str) -> Arc<Asking> {
+        let from = self.client.seen.len();
+        self.client.send(self.branch, &crate::support::bench::message(words)).unwrap();
+        self.next_asked(from)
+    }
+
+    fn next_asked(&mut self, from: usize) -> Arc<Asking> {
+        let at = self.client.wait(from, |event| matches!(event, Event::Asks { asking: Some(_), .. }));
+        let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { panic!() };
+        asking
+    }
+
+    fn word(&mut self, index: usize, consent: Consent, always: Option<(RuleScope, Rule)>) -> usize {
+        let from = self.client.seen.len();
+        self.client.must(Request::Consent { branch: self.branch, index, consent, always });
+        from
+    }
+
+    fn trace(&mut self) -> ToolTrace {
+        self.client.open().traces.last().cloned().unwrap()
+    }
+
+    fn result(&mut self) -> String {
+        let nodes = self.client.open().nodes.clone();
+        let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
+        match self.client.must(Request::Bodies { nodes: vec![last] }) {
+            Answer::Bodies(bodies) => bodies[0].content.words(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn yes() -> Consent {
+    Consent::Yes { hunks: Vec::new() }
+}
+
+fn rule(on: Option<&str>, verdict: Verdict) -> Rule {
+    Rule { tool: "write".into(), on: on.map(str::to_owned), verdict }
+}
+
+#[test]
+fn nothing_is_done_before_a_yes_and_undo_brings_the_file_back() {
+    let mut scene = scene(vec![write("a", "one\n"), text("Done."), write("a", "two\n"), text("Done.")], Vec::new());
+    let asking = scene.asked("Write one.");
+    assert_eq!((asking.tool.as_str(), scene.shelf.of("a")), ("write", None));
+    let from = scene.word(asking.index, yes(), None);
+    assert!(scene.client.closed(from, scene.branch).failure.is_none());
+    assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
+    assert!(scene.client.seen.iter().any(|event| matches!(event, Event::ToolSaid { text, .. } if text == "writing\n")));
+    let asking = scene.asked("Now two.");
+    let from = scene.word(asking.index, yes(), None);
+    scene.client.closed(from, scene.branch);
+    let trace = scene.trace();
+    assert_eq!((trace.word.as_deref(), trace.changed.as_slice()), (Some("you"), &["a".to_owned()][..]));
+    let undo = |scene: &mut Scene, wanted: Option<&str>| {
+        let Answer::Done(said) = scene.client.must(Request::Undo) else { panic!() };
+        assert!(said.contains("changed a"), "{said}");
+        assert_eq!(scene.shelf.of("a").as_deref(), wanted);
+    };
+    undo(&mut scene, Some("one\n"));
+    undo(&mut scene, None);
+    scene.client.must(Request::Redo);
+    assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
+    scene.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
+    let failure = scene.client.ask(Request::Undo).unwrap_err();
+    assert!(failure.to_string().contains("was changed since"), "{failure}");
+    assert_eq!(scene.shelf.of("a").as_deref(), Some("by hand\n"), "it is left alone");
+}
+
+#[test]
+fn a_no_changes_nothing_and_the_model_reads_why() {
+    let mut scene = scene(vec![write("a", "one\n"), text("I see.")], Vec::new());
+    let asking = scene.asked("Write one.");
+    let why = Some("The build is running.".into());
+    let from = scene.word(asking.index, Consent::No { why }, None);
+    scene.client.closed(from, scene.branch);
+    assert_eq!(scene.shelf.of("a"), None);
+    assert_eq!(scene.result(), "[refused] Nothing was done. The build is running.");
+    assert_eq!(scene.trace().status, Some(ToolStatus::Refused));
+    let stale = scene.client.ask(Request::Consent { branch: scene.branch, index: 0, consent: yes(), always: None });
+    assert!(stale.unwrap_err().to_string().contains("no longer waits"));
+}
+
+#[test]
+fn hunks_that_are_left_out_stay_as_they_were() {
+    let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());
+    scene.shelf.files.lock().unwrap().insert("a".into(), "old\n".into());
+    let asking = scene.asked("Write one.");
+    let from = scene.word(asking.index, Consent::Yes { hunks: vec![vec![false]] }, None);
+    scene.client.closed(from, scene.branch);
+    assert_eq!(scene.shelf.of("a").as_deref(), Some("old\n"));
+}
+
+#[test]
+fn rules_speak_where_a_person_said_so() {
+    let answers = vec![
+        write("src/a", "one\n"),
+        text("Done."),
+        write("src/b", "two\n"),
+        text("Done."),
+        write("src/.env", "x\n"),
+        text("Done."),
+        write("src/c", "three\n"),
+        text("Done."),
+    ];
+    let mut scene = scene(answers, vec![rule(Some("*.env"), Verdict::Deny)]);
+    let asking = scene.asked("a");
+    let always = (RuleScope::Session, rule(Some("src/*"), Verdict::Allow));
+    let from = scene.word(asking.index, yes(), Some(always.clone()));
+    scene.client.closed(from, scene.branch);
+    scene.client.say(scene.branch, "b");
+    assert_eq!(scene.shelf.of("src/b").as_deref(), Some("two\n"), "it was not asked about");
+    assert_eq!(scene.trace().word.as_deref(), Some("rule allow write \"src/*\""));
+    scene.client.say(scene.branch, "env");
+    assert_eq!(scene.shelf.of("src/.env"), None);
+    assert!(scene.result().contains("A rule of the person's forbids it"), "{}", scene.result());
+    let listed = match scene.client.must(Request::Rules) {
+        Answer::Rules(rules) => rules,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(listed[0], always);
+    assert_eq!(listed[1].0, RuleScope::Config);
+    scene.client.must(Request::SetRule { scope: RuleScope::Session, rule: always.1.clone(), on: false });
+    let asking = scene.asked("c");
+    let from = scene.word(asking.index, Consent::No { why: None }, None);
+    scene.client.closed(from, scene.branch);
+    assert!(scene.client.ask(Request::SetRule { scope: RuleScope::Config, rule: always.1, on: true }).is_err());
+}
+
+#[test]
+fn a_turn_that_is_stopped_while_it_asks_changes_nothing() {
+    let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());
+    let _ = scene.asked("Write one.");
+    let from = scene.client.seen.len();
+    scene.client.must(Request::Cancel { branch: scene.branch });
+    scene.client.closed(from, scene.branch);
+    assert_eq!(scene.shelf.of("a"), None);
+    assert!(scene.client.seen[from..].iter().any(|event| matches!(event, Event::Asks { asking: None, .. })));
+    assert_eq!(scene.model.bodies().len(), 1, "the model is not asked again");
+}
+
+#[test]
+fn what_only_looks_asks_nobody() {
+    let look = vec![Say::Call("look".into(), "{}".into())];
+    let mut scene = scene(vec![look, text("Done.")], Vec::new());
+    assert!(scene.client.say(scene.branch, "Look.").failure.is_none());
+    assert_eq!(scene.result(), "looked");
+    assert!(!scene.client.seen.iter().any(|event| matches!(event, Event::Asks { .. })));
+}

@@ -1,0 +1,150 @@
+//! A call to a tool that waits for a word: pictures, what the keys answer, and that nobody says yes by mistake.
+
+use super::Stage;
+use super::fixture::{self, MAIN, RETRY};
+use pleach::domain::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
+use pleach::engine::api::{Answer, Event, Request};
+use std::sync::Arc;
+
+const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn run(line: &str) -> Deed {
+    Deed::Run(Command {
+        line: line.into(),
+        folder: String::new(),
+        seconds: 120,
+        protection: vec![
+            "landlock: writes only beneath the workspace and its own temporary folder".into(),
+            "seccomp: no network".into(),
+        ],
+    })
+}
+
+fn change() -> Deed {
+    let before =
+        "use std::time::Duration;\n\nconst GRACE: u64 = 0;\n\nfn rotate() {\n    revoke(old);\n    issue(new);\n}\n";
+    let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    revoke(old);\n}\n";
+    Deed::Change(vec![
+        FileChange {
+            path: "src/auth/refresh.rs".into(),
+            before: Some(before.into()),
+            after: Some(after.into()),
+            hunks: vec![Hunk { old: 2..3, new: 2..3 }, Hunk { old: 5..7, new: 5..7 }],
+        },
+        FileChange {
+            path: "notes/grace.md".into(),
+            before: None,
+            after: Some("The grace is 1.5 s.\n".into()),
+            hunks: vec![Hunk { old: 0..0, new: 0..1 }],
+        },
+    ])
+}
+
+fn asks(tool: &str, deed: Deed) -> Stage {
+    let mut stage = fixture::opened();
+    stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+    let asking = Asking { index: 1, tool: tool.into(), args: "{}".into(), deed, rule: None };
+    stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+    stage
+}
+
+fn words(stage: &Stage) -> Vec<(Consent, Option<(RuleScope, Rule)>)> {
+    let of = |request: &Request| match request {
+        Request::Consent { branch, index, consent, always } => {
+            assert_eq!((*branch, *index), (MAIN, 1));
+            Some((consent.clone(), always.clone()))
+        }
+        _ => None,
+    };
+    stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
+}
+
+#[test]
+fn a_command_and_changes_are_shown_whole() {
+    let mut stage = asks("run", run("cargo test --lib auth::refresh -- --nocapture"));
+    pictures("asks", &mut stage);
+    stage.press("alt-y");
+    pictures("asks_run", &mut stage);
+    let mut stage = asks("edit_file", change());
+    stage.press("alt-y j space");
+    pictures("asks_edit", &mut stage);
+}
+
+#[test]
+fn a_long_command_hides_nothing() {
+    let line = format!("echo {} && rm -rf /tmp/x\u{202e}\u{200b}end", "very ".repeat(80));
+    let mut stage = asks("run", run(&line));
+    stage.press("alt-y");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("rm -rf /tmp/x") && screen.contains("end"), "{screen}");
+    assert!(screen.contains("202e") || screen.contains("202E"), "what cannot be seen is made visible: {screen}");
+}
+
+#[test]
+fn typing_on_gives_no_word() {
+    let mut stage = asks("run", run("make"));
+    stage.type_text("yes y a n");
+    assert!(words(&stage).is_empty());
+    stage.press("alt-y");
+    stage.press("esc");
+    assert!(words(&stage).is_empty(), "Esc leaves it waiting");
+    assert!(stage.screen(100, 30).contains("waits for your word"));
+}
+
+#[test]
+fn words_are_given_by_keys() {
+    let mut stage = asks("edit_file", change());
+    stage.press("alt-y j space y");
+    assert_eq!(words(&stage), [(Consent::Yes { hunks: vec![vec![true, false], vec![true]] }, None)]);
+    let mut stage = asks("edit_file", change());
+    stage.press("alt-y space j space j space y");
+    assert!(words(&stage).is_empty(), "nothing is chosen");
+    stage.press("n");
+    assert_eq!(words(&stage), [(Consent::No { why: None }, None)]);
+    let mut stage = asks("run", run("make all"));
+    stage.press("alt-y N").type_text("use ninja").press("enter");
+    assert_eq!(words(&stage), [(Consent::No { why: Some("use ninja".into()) }, None)]);
+    let mut stage = asks("run", run("cargo test --lib"));
+    stage.press("alt-y a");
+    assert!(stage.screen(100, 30).contains("cargo test *"));
+    stage.press("3");
+    let rule = Rule { tool: "run".into(), on: Some("cargo test *".into()), verdict: Verdict::Allow };
+    assert_eq!(words(&stage), [(Consent::Yes { hunks: Vec::new() }, Some((RuleScope::Session, rule)))]);
+    assert!(!stage.screen(100, 30).contains("Allow it from now on"));
+}
+
+#[test]
+fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
+    let mut stage = fixture::opened();
+    stage.press("alt-y");
+    assert!(stage.screen(100, 30).contains("No tool waits"));
+    stage.event(Event::TurnOpened { branch: RETRY, text: "x".into(), after: None });
+    let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
+    stage.event(Event::Asks { branch: RETRY, asking: Some(Arc::new(asking)) });
+    stage.press("alt-y");
+    assert!(stage.screen(100, 30).contains("run waits for your word"));
+    stage.event(Event::Asks { branch: RETRY, asking: None });
+    assert!(!stage.screen(100, 30).contains("This command would run"));
+}
+
+#[test]
+fn rules_are_listed_and_taken_off() {
+    let mut stage = fixture::opened();
+    stage.type_text("/rules").press("enter");
+    let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };
+    let all = vec![(RuleScope::Folder, rule.clone())];
+    stage.reply(|request| *request == Request::Rules, Answer::Rules(all));
+    assert!(stage.screen(100, 30).contains("allow run \"cargo test*\""));
+    stage.press("alt-d");
+    let gone = Request::SetRule { scope: RuleScope::Folder, rule, on: false };
+    assert!(stage.sent.iter().any(|(_, request)| *request == gone));
+}

@@ -1,0 +1,317 @@
+//! The overlay's list (taking several lines, filters, order, groups, the look ahead) and the exact request (parts, search,
+//! editing it once): pictures, and what the keys ask of the engine.
+
+use super::Stage;
+use super::fixture::{self, MAIN};
+use pleach::domain::failure::{Failure, FailureKind};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::RunId;
+use pleach::domain::mark::{Atom, MarkKind};
+use pleach::domain::plan::{ContextPlan, RowKind, Verdict};
+use pleach::domain::tokens::Certainty;
+use pleach::domain::whatif::{Figures, Foreseen, Moved};
+use pleach::engine::api::{Act, Answer, Event, Exact, Item, RawPart, RawRequest, Request, Weighed};
+use pleach::tui::model::layer::Layer;
+use pleach::tui::model::overlay::Overlay;
+use pleach::tui::msg::Msg;
+use uuid::Uuid;
+
+const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn plan() -> ContextPlan {
+    fixture::plan(&fixture::story())
+}
+
+fn out() -> Atom {
+    plan().rows[6].atom
+}
+
+fn marks(stage: &Stage) -> Option<(Vec<Item>, Act)> {
+    stage.sent.iter().rev().find_map(|(_, r)| match r {
+        Request::Mark { items, act, .. } => Some((items.clone(), *act)),
+        _ => None,
+    })
+}
+
+fn foreseen(lost: Vec<Moved>) -> Box<Foreseen> {
+    let sum = |items: &[Moved]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
+    let gained = vec![Moved { kind: RowKind::Turn, title: "An older turn".into(), tokens: 340, turn: Some(1) }];
+    let figures = Figures {
+        plan: Hash::of(b"after"),
+        est: 4_753,
+        certainty: Certainty::Estimated,
+        room: 8_000,
+        same: 100,
+        cost: None,
+        items: 5,
+        sums: [sum(&gained), sum(&lost)],
+        gained,
+        lost,
+        changed: 0,
+    };
+    Box::new(Foreseen { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures) })
+}
+
+fn lost() -> Vec<Moved> {
+    let turn = |n: u32| Moved {
+        kind: RowKind::Turn,
+        title: format!("Question {n} about tabs\u{202e}"),
+        tokens: 400 + n,
+        turn: Some(n),
+    };
+    (2..10).map(turn).collect()
+}
+
+fn foresees(stage: &Stage) -> Vec<Request> {
+    stage.sent.iter().filter(|(_, r)| matches!(r, Request::Foresee { .. })).map(|(_, r)| r.clone()).collect()
+}
+
+fn overlay(stage: &Stage) -> &Overlay {
+    match stage.model.layers.last() {
+        Some(Layer::Overlay(overlay)) => overlay,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o G");
+    assert!(foresees(&stage).is_empty(), "not before the selection rests");
+    stage.wait(100).press("k j").wait(200);
+    let asked = foresees(&stage);
+    let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
+    let draft = pleach::engine::api::Draft::default();
+    assert_eq!(asked, [Request::Foresee { branch: MAIN, draft, items: vec![Item::Atom(out())], act }]);
+    assert!(stage.screen(120, 35).contains("What i would do is being worked out"));
+    stage.reply(|r| matches!(r, Request::Foresee { .. }), Answer::Foreseen(foreseen(lost())));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("That brings 340 tok est; pushes out 3,244:"), "{screen}");
+    assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
+    pictures("ahead", &mut stage);
+    assert!(marks(&stage).is_none(), "nothing is done by looking");
+    stage.press("i");
+    assert_eq!(marks(&stage), Some((vec![Item::Atom(out())], Act::Set { kind: MarkKind::IncludeOnce, toggle: true })));
+    stage.press("g").wait(1_000);
+    assert_eq!(foresees(&stage).len(), 1, "what goes already has nothing to foresee");
+    stage.press("G").wait(1_000);
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Foresee { .. })).unwrap().0;
+    let stale = Failure::new(FailureKind::Stale, "The branch changed.");
+    stage.event(Event::Answer { ticket, result: Err(stale) });
+    stage.wait(1_000);
+    assert_eq!(foresees(&stage).len(), 3, "a stale answer is asked for again");
+}
+
+#[test]
+fn several_lines_are_taken_and_acted_on_in_one_step() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    stage.press("space");
+    assert!(stage.screen(120, 35).contains("goes by the settings"), "the instructions cannot be marked");
+    stage.press("j j space space");
+    let rows = plan().rows;
+    let two: Vec<Item> = [rows[2].atom, rows[3].atom].map(Item::Atom).into();
+    assert_eq!(overlay(&stage).taken.len(), 2);
+    pictures("taken", &mut stage);
+    stage.press("x");
+    assert_eq!(marks(&stage), Some((two.clone(), Act::Set { kind: MarkKind::Exclude, toggle: false })));
+    let mut other = plan();
+    other.id = Hash::of(b"another plan");
+    other.rows[3].verdict = Verdict::Out { needed: 0, remedy: None };
+    let at = overlay(&stage).selected_atom();
+    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Planned(fixture::planned(other)));
+    assert_eq!(overlay(&stage).taken.len(), 2, "what was taken survives a new plan");
+    assert_eq!(overlay(&stage).selected_atom(), at, "and so does the selection");
+    stage.press("V");
+    assert_eq!(overlay(&stage).taken.len(), 3, "all that can be marked: the note, the turn, the older turn");
+    stage.wait(500);
+    let Some(Request::Foresee { items, .. }) = foresees(&stage).pop() else { panic!() };
+    assert_eq!(items.len(), 2, "of what was taken, what is out");
+    stage.press("P");
+    let all: Vec<Item> = overlay(&stage).taken().into_iter().map(Item::Atom).collect();
+    assert_eq!(marks(&stage), Some((all, Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle: false })));
+    stage.press("esc");
+    assert!(overlay(&stage).taken.is_empty(), "Esc lets go first");
+    stage.press("j space V V");
+    assert!(overlay(&stage).taken.is_empty(), "all and none");
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+    stage.press("ctrl-o g j j space p");
+    let pinned = Act::Set { kind: MarkKind::Sticky, toggle: true };
+    assert_eq!(marks(&stage), Some((vec![Item::Atom(rows[2].atom)], pinned)), "what all of them have is taken off");
+}
+
+#[test]
+fn rows_are_filtered_ordered_and_grouped() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o /").type_text("kind:turn section:recent");
+    assert_eq!(overlay(&stage).entries.len(), 2, "a heading and the turn");
+    stage.press("enter V");
+    assert_eq!(overlay(&stage).taken.len(), 1, "all of the filtered ones");
+    stage.press("esc esc /").type_text("reason:outside older");
+    assert_eq!(overlay(&stage).entries.len(), 2);
+    stage.press("enter esc /").type_text("nowhere");
+    assert!(overlay(&stage).entries.is_empty());
+    stage.press("esc t o");
+    assert!(stage.screen(120, 35).contains("by kind, most tokens first"));
+    pictures("grouped", &mut stage);
+    stage.press("t t g");
+    let tokens: Vec<u32> = (0..plan().rows.len())
+        .map(|_| {
+            let tokens = overlay(&stage).selected().unwrap().0.tokens;
+            stage.press("j");
+            tokens
+        })
+        .collect();
+    assert!(tokens.is_sorted_by(|a, b| a >= b), "{tokens:?}");
+    stage.press("esc ctrl-o");
+    assert!(stage.screen(120, 35).contains("without headings, most tokens first"), "it stays arranged");
+}
+
+#[test]
+fn a_line_without_others_opens_to_its_full_text() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    stage.reply(|r| matches!(r, Request::RowText { .. }), Answer::Text("You are a helpful assistant.\u{200b}".into()));
+    stage.press("enter");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))));
+    assert!(stage.screen(80, 24).contains("assistant.⟨U+200B⟩"));
+}
+
+const BODY: &str = "{\"model\":\"gpt-4.1-mini\",\"messages\":[{\"role\":\"system\",\"content\":\"You are a helpful assistant.\\n\\nGoal: fix login\"},{\"role\":\"user\",\"content\":\"Why does login\u{a0}fail?  \\nAfter the refresh\u{200b}\"},{\"role\":\"assistant\",\"content\":\"The token is rotated.\"},{\"role\":\"user\",\"content\":\"And with two tabs?\"}],\"stream\":true}";
+
+fn raw() -> Box<RawRequest> {
+    let part = |message, bytes, title: &str, tokens| RawPart { message, bytes, title: title.into(), tokens };
+    let parts = vec![
+        part(0, 32, "system", 210),
+        part(0, 15, "state", 88),
+        part(1, 60, "recent turns, turn 2", 40),
+        part(2, 21, "recent turns, turn 2", 12),
+        part(3, 18, "your message", 9),
+    ];
+    Box::new(RawRequest { body: BODY.into(), digest: Hash::of(BODY.as_bytes()), parts, tokens: 5_213, room: 8_000 })
+}
+
+fn shown() -> Stage {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o w");
+    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(raw()));
+    stage
+}
+
+#[test]
+fn the_exact_request_is_read_part_by_part() {
+    let mut stage = shown();
+    pictures("raw", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("login⟨U+00A0⟩fail?··\\n") && screen.contains("refresh⟨U+200B⟩"), "{screen}");
+    stage.press("t");
+    assert!(stage.screen(120, 35).contains("1 state"), "parted by section");
+    stage.press("z");
+    assert_eq!(stage.screen(120, 35).matches("helpful").count(), 0, "all folded");
+    stage.press("/").type_text("ROTATED").press("enter");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("1 of 1") && screen.contains("The token is rotated."), "a hit opens its part: {screen}");
+    stage.press("esc z z g j enter y");
+    assert_eq!(stage.copied, [BODY], "the very bytes");
+    stage.press("w");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Overlay(_))), "the same key closes it");
+}
+
+fn editor_text(stage: &Stage) -> String {
+    match stage.model.layers.last() {
+        Some(Layer::Editor(editor)) => editor.area.lines().join("\n"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn exact(stage: &Stage) -> &Exact {
+    match stage.last() {
+        Request::Exact { act, .. } => act,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_request_is_edited_once_looked_at_and_sent() {
+    let mut stage = shown();
+    stage.press("E");
+    assert!(editor_text(&stage).contains("=== 2 user\nWhy does login\u{a0}fail?  \nAfter the refresh⟨U+200B⟩"));
+    pictures("edit_request", &mut stage);
+    stage.press("ctrl-g");
+    assert!(stage.composed[0].contains("refresh\u{200b}"), "another editor gets the very characters");
+    let edited = stage.composed[0].replace("rotated", "kept\ttwice\u{7}");
+    stage.msg(Msg::Composed(Ok(edited)));
+    assert!(editor_text(&stage).contains("kept\ttwice⟨U+0007⟩"));
+    stage.press("ctrl-d");
+    let body = BODY.replace("rotated", "kept\\ttwice\\u0007");
+    let Exact::Weigh { body: weighed, .. } = exact(&stage) else { panic!() };
+    assert_eq!(**weighed, *body, "only the message that was changed is another");
+    let digest = Hash::of(body.as_bytes());
+    let found = Weighed { digest, tokens: 5_300, room: 8_000, changed: 1 };
+    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Weigh { .. }, .. }), Answer::Weighed(found));
+    pictures("edited", &mut stage);
+    stage.press("esc");
+    stage.press("E");
+    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(raw()));
+    assert!(stage.screen(120, 35).contains("as you left it"), "what was written is not lost");
+    stage.press("S");
+    let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };
+    assert_eq!(**sent, *body, "what is shown is what is sent");
+    let sent = stage.sent.len();
+    stage.press("S");
+    assert_eq!(stage.sent.len(), sent, "one act is one call");
+    let ticket = stage.sent.last().unwrap().0;
+    let over = Failure::new(FailureKind::Blocked, "The edited request needs 9,000 tokens (est).");
+    stage.event(Event::Answer { ticket, result: Err(over) });
+    assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still there");
+    stage.press("S");
+    stage.reply(
+        |r| matches!(r, Request::Exact { act: Exact::Send { .. }, .. }),
+        Answer::Asked { run: RunId(Uuid::from_u128(5)) },
+    );
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn what_is_no_request_stays_in_the_editor_at_its_place() {
+    let mut stage = shown();
+    stage.press("e");
+    assert_eq!(editor_text(&stage), BODY.replace('\u{200b}', "⟨U+200B⟩"));
+    let before = stage.sent.len();
+    stage.msg(Msg::Composed(Ok("{\n \"model\": x\n}".into()))).press("ctrl-d");
+    assert!(stage.screen(120, 35).contains("Line 2, column 11"), "{}", stage.screen(120, 35));
+    let Some(Layer::Editor(editor)) = stage.model.layers.last() else { panic!() };
+    assert_eq!(editor.area.cursor(), (1, 10));
+    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "the text is kept");
+    assert_eq!(stage.sent.len(), before, "nothing was sent");
+    stage.press("esc");
+    assert!(stage.screen(120, 35).contains("What you wrote is kept; e opens it again"));
+    stage.press("e");
+    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "as it was left");
+    stage.press("esc E");
+    stage.msg(Msg::Composed(Ok("=== 7 user\nx".into()))).press("ctrl-d");
+    assert!(stage.screen(120, 35).contains("there is no message 7"));
+}
+
+#[test]
+fn edited_calls_say_so() {
+    let mut stage = fixture::opened();
+    let nodes = fixture::story();
+    let mut run = fixture::run(1, &nodes[0], &nodes[3]);
+    run.edited = true;
+    stage.event(Event::Run(Box::new(run.clone())));
+    assert!(stage.screen(160, 50).contains("edited by hand"), "under the message");
+    stage.press("f9");
+    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(vec![run]));
+    assert!(stage.screen(120, 35).contains("(edited by hand)"), "in the list of calls");
+}
