@@ -4,7 +4,9 @@
 use super::{Stop, shown};
 use cap_std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+#[cfg(unix)]
+use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// What the tools that act may do.
 #[derive(Clone, Debug)]
@@ -57,8 +59,6 @@ pub(super) struct Acts {
     pub(super) means: OnceLock<Result<super::confined::Means, String>>,
     /// A folder for temporary files of commands.
     scratch: Mutex<Option<PathBuf>>,
-    #[cfg(not(unix))]
-    _none: OnceLock<()>,
 }
 
 impl Acts {
@@ -69,8 +69,6 @@ impl Acts {
             #[cfg(unix)]
             means: OnceLock::new(),
             scratch: Mutex::new(None),
-            #[cfg(not(unix))]
-            _none: OnceLock::new(),
         }
     }
 

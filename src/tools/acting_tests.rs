@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::consent::FileChange;
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,8 +79,6 @@ impl Place {
         names.filter(|name| name.contains("pleach-")).collect()
     }
 }
-
-use serde_json::json;
 
 fn change(deed: &Deed) -> &FileChange {
     let Deed::Change(changes) = deed else { panic!("{deed:?}") };

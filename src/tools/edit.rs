@@ -110,11 +110,10 @@ impl Wish<'_> {
             [_] => Ok(text.replacen(old, new, 1)),
             // What grows beyond bounds is seen before it is made.
             _ if self.all => {
-                let count = text.matches(old).count();
-                if text.len() + count * new.len().saturating_sub(old.len()) > LARGEST as usize {
-                    return Err(within(self.path, text).err().unwrap_or_else(|| {
-                        Stop::Failed(format!("{} would grow beyond {} MB.", shown(self.path), LARGEST >> 20))
-                    }));
+                let more = text.matches(old).count() * new.len().saturating_sub(old.len());
+                if (text.len() + more) as u64 > LARGEST {
+                    let most = LARGEST >> 20;
+                    return Err(Stop::Failed(format!("{} would grow beyond {most} MB.", shown(self.path))));
                 }
                 Ok(text.replace(old, new))
             }

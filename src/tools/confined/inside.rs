@@ -18,12 +18,16 @@ const SHELLS: &[(&str, &[&str])] = &[
 /// What this system can do, found out by doing it.
 pub(super) fn means() -> Means {
     #[cfg(target_os = "linux")]
-    return Means {
-        landlock: super::landlock::confine(&super::landlock::Places::default(), false).unwrap_or(0),
-        seccomp: super::seccomp::confine(false).is_ok(),
-    };
+    {
+        Means {
+            landlock: super::landlock::confine(&super::landlock::Places::default(), false).unwrap_or(0),
+            seccomp: super::seccomp::confine(false).is_ok(),
+        }
+    }
     #[cfg(not(target_os = "linux"))]
-    return Means::default();
+    {
+        Means::default()
+    }
 }
 
 /// Becomes the shell. Comes back only with the reason why it did not.
@@ -78,10 +82,7 @@ fn give_up() -> rustix::io::Result<()> {
     set_no_new_privs(true)?;
     let own = capabilities(None)?;
     let kept = Set::CHOWN | Set::DAC_OVERRIDE | Set::FOWNER | Set::FSETID | Set::SETGID | Set::SETUID;
-    let sets = CapabilitySets {
-        effective: own.effective & kept,
-        permitted: own.permitted & kept,
-        inheritable: Set::empty(),
-    };
+    let sets =
+        CapabilitySets { effective: own.effective & kept, permitted: own.permitted & kept, inheritable: Set::empty() };
     set_capabilities(None, sets)
 }

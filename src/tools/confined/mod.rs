@@ -31,9 +31,13 @@ pub(super) const NOT_RUN: i32 = 125;
 pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT) && args.next().is_none();
     #[cfg(unix)]
-    return asked.then(confined);
+    {
+        asked.then(confined)
+    }
     #[cfg(not(unix))]
-    return asked.then_some(2);
+    {
+        asked.then_some(2)
+    }
 }
 
 #[cfg(unix)]

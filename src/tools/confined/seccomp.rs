@@ -68,6 +68,9 @@ const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
 const X32_OWN: &[i64] = &[514, 521, 528, 539, 540];
 
+/// `TIOCSTI` and `TIOCLINUX`.
+const TYPING: [u64; 2] = [0x5412, 0x541c];
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this process for good.
@@ -114,8 +117,7 @@ fn refused(network: bool) -> Result<Rules, seccompiler::BackendError> {
     let spaces = spaces.map(|flag| SeccompRule::new(vec![when(0, Len::Qword, Op::MaskedEq(flag), flag)?]));
     rules.insert(libc::SYS_clone, spaces.into_iter().collect::<Result<_, _>>()?);
     // Putting words into a terminal's mouth.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX];
-    let typing = typing.map(|request| SeccompRule::new(vec![when(1, Len::Dword, Op::Eq, u64::from(request as u32))?]));
+    let typing = TYPING.map(|request| SeccompRule::new(vec![when(1, Len::Dword, Op::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
     Ok(rules)
 }
