@@ -14,7 +14,7 @@ const AROUND: usize = 2;
 
 /// Writes the chosen hunks of each file.
 pub(super) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<bool>]) -> Done {
-    let (mut changed, mut said, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
+    let (mut written, mut said, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
     for (place, change) in changes.iter().enumerate() {
         let taken = hunks.get(place).map(Vec::as_slice).unwrap_or_default();
         let refused = |at: usize| taken.get(at).is_some_and(|taken| !taken);
@@ -26,7 +26,7 @@ pub(super) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
                 if done.is_none() && worst == ToolStatus::Ok {
                     worst = ToolStatus::Refused;
                 }
-                changed.extend(done);
+                written.extend(done);
             }
             Err(error) => {
                 let out = failed(error);
@@ -36,7 +36,11 @@ pub(super) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         }
     }
     let full_bytes = said.len() as u64;
-    Done { output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes }, changed, exit: None }
+    Done {
+        output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
+        changed: written,
+        exit: None,
+    }
 }
 
 /// Writes one file, and gives what really changed.

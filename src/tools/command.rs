@@ -73,7 +73,7 @@ fn means(acts: &Acts) -> Result<Means, Stop> {
 
 fn probe(acts: &Acts) -> Result<Means, String> {
     let told = |error: &dyn std::fmt::Display| format!("Commands cannot be confined here: {error}. Nothing was run.");
-    let orders = orders(acts, Stage::Probe, Means::default()).map_err(|error| told(&error))?;
+    let orders = orders(acts, Stage::Probe, Means::default());
     let mut child = program(acts)
         .and_then(|program| {
             std::process::Command::new(program)
@@ -102,9 +102,9 @@ fn send(input: &mut ChildStdin, orders: &Orders) -> io::Result<()> {
     input.flush()
 }
 
-fn orders(acts: &Acts, stage: Stage, need: Means) -> io::Result<Orders> {
+fn orders(acts: &Acts, stage: Stage, need: Means) -> Orders {
     let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
-    Ok(Orders {
+    Orders {
         stage,
         line: String::new(),
         root: acts.root.clone().into_os_string(),
@@ -117,7 +117,7 @@ fn orders(acts: &Acts, stage: Stage, need: Means) -> io::Result<Orders> {
         processes: acts.options.processes,
         need,
         priority: 0,
-    })
+    }
 }
 
 /// What keeps a command in, and what is missing for it here.
@@ -202,7 +202,7 @@ impl Running {
             line: command.line.clone(),
             identity: (meta.dev(), meta.ino()),
             folder: command.folder.clone().into(),
-            ..orders(acts, Stage::Guard, means)?
+            ..orders(acts, Stage::Guard, means)
         };
         let (output, input) = io::pipe()?;
         let mut guard = std::process::Command::new(program(acts)?)

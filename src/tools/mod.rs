@@ -240,7 +240,8 @@ fn stop(path: &Path, error: &io::Error) -> Stop {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod acting_tests;
 #[cfg(test)]
 mod tests;

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_not_text_does_not_grow() {
         let mut heard = Heard::new(300);
-        heard.take(&[0xff; 100_000]);
+        heard.take(&vec![0xff; 100_000]);
         assert!(heard.text().len() < 500);
     }
 
@@ -180,7 +180,9 @@ mod tests {
         fn what_fits_is_kept_as_it_is(pieces in prop::collection::vec("\\PC{0,20}", 0..20)) {
             let all = pieces.concat();
             let mut heard = Heard::new(2 * all.len().max(1));
-            pieces.iter().for_each(|piece| heard.take(piece.as_bytes()));
+            for piece in &pieces {
+                heard.take(piece.as_bytes());
+            }
             prop_assert_eq!(heard.total(), all.len() as u64);
             prop_assert_eq!(heard.text(), all);
         }
@@ -207,7 +209,9 @@ mod tests {
         #[test]
         fn bounded_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..5_000), limit in 256_usize..1_000) {
             let mut heard = Heard::new(limit);
-            bytes.chunks(700).for_each(|chunk| heard.take(chunk));
+            for chunk in bytes.chunks(700) {
+                heard.take(chunk);
+            }
             prop_assert_eq!(heard.total(), bytes.len() as u64);
             prop_assert!(heard.text().len() < limit + 200);
         }

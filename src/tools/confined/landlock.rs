@@ -136,7 +136,7 @@ impl Places {
         let mut write: Vec<PathBuf> = orders.writable.iter().map(PathBuf::from).collect();
         write.extend(std::env::var_os("TMPDIR").map(PathBuf::from));
         write.retain(|path| path.canonicalize().is_ok_and(|path| !own.iter().any(|own| own.starts_with(&path))));
-        Ok(Self { read, write, root: Some(std::fs::File::from(root.into_std_file()).into()) })
+        Ok(Self { read, write, root: Some(root.into_std_file().into()) })
     }
 }
 
