@@ -71,8 +71,9 @@ impl Guard {
             if self.ended {
                 break;
             }
-            if self.crowd.is_too_large() {
+            if self.crowd.is_too_large(self.shell) {
                 self.report.swarm = true;
+                let _ = kill_process_group(self.shell, Signal::KILL);
                 break;
             }
             match stopping {
@@ -85,8 +86,8 @@ impl Guard {
             }
         }
         let by_itself = self.ended && stopping.is_none();
-        let rest = living().len();
-        if by_itself && rest > 0 {
+        let rest = if by_itself { living().len() } else { 0 };
+        if rest > 0 {
             self.report.left = rest;
             self.signal(Signal::TERM);
             let since = Instant::now();
@@ -122,7 +123,8 @@ impl Guard {
 
     /// Takes in those that have ended. False: there is nobody left.
     fn reap(&mut self) -> bool {
-        loop {
+        // No more than so many at once: a swarm leaves more behind, faster than they can be taken in.
+        for _ in 0..100 {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.shell => {
                     self.ended = true;
@@ -134,6 +136,7 @@ impl Guard {
                 Err(_) => return false,
             }
         }
+        true
     }
 }
 
@@ -175,14 +178,21 @@ impl Crowd {
         Self { most, before: super::processes::tasks().unwrap_or(0), looked: Instant::now() }
     }
 
-    fn is_too_large(&mut self) -> bool {
+    fn is_too_large(&mut self, shell: Pid) -> bool {
         let now = super::processes::tasks();
         let more = now.is_some_and(|now| now > self.before + self.most);
         if !more && self.looked.elapsed() < Duration::from_secs(1) {
             return false;
         }
-        self.looked = Instant::now();
+        // While they are counted they stand still, or there would be many more of them by then.
+        if more {
+            let _ = kill_process_group(shell, Signal::STOP);
+        }
         let too_many = living().len() > self.most;
+        if more && !too_many {
+            let _ = kill_process_group(shell, Signal::CONT);
+        }
+        self.looked = Instant::now();
         if more && !too_many {
             // Somebody else's.
             self.before = now.unwrap_or(0).saturating_sub(self.most / 2);
@@ -197,7 +207,7 @@ impl Crowd {
         Self {}
     }
 
-    fn is_too_large(&mut self) -> bool {
+    fn is_too_large(&mut self, _: Pid) -> bool {
         false
     }
 }
