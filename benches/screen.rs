@@ -166,6 +166,8 @@ fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         branches: vec![main],
         current: MAIN,
         runs: Vec::new(),
+        tags: Vec::new(),
+        races: Vec::new(),
         traces: Vec::new(),
         workspace: ("/project".into(), false),
         drafts: Vec::new(),
@@ -231,6 +233,66 @@ fn keys(bench: &mut Bench, name: &str, streaming: bool, keys: &[Key], rounds: us
     tell(name, times, bench.bytes.0.load(Ordering::Relaxed) - before);
 }
 
+/// What is left to do by itself after a key, in its slices.
+fn rest(bench: &mut Bench, slices: &mut Vec<Duration>) {
+    for _ in 0..500 {
+        let now = bench.model.now;
+        if bench.model.next_wake().is_none_or(|wake| wake > now) {
+            return;
+        }
+        let began = Instant::now();
+        bench.msg(Msg::Tick(now));
+        bench.frame();
+        slices.push(began.elapsed());
+    }
+}
+
+/// The whole tree as a place: opening it, moving about, filtering, an answer that comes while it is open.
+fn tree(bench: &mut Bench, head: NodeId) {
+    let mut slices = Vec::new();
+    rest(bench, &mut slices);
+    let first = bench.press(Key::F(8));
+    println!("the tree opened for the first time in {} us", first.as_micros());
+    bench.press(Key::F(8));
+    keys(bench, "tree: open and close", false, &[Key::F(8)], 40);
+    bench.press(Key::F(8));
+    keys(bench, "tree: down", false, &[Key::Char('j')], 300);
+    keys(bench, "tree: a page up, a page down", false, &[Key::PageUp, Key::PageDown], 300);
+    keys(bench, "tree: start and end", false, &[Key::Char('g'), Key::Char('G')], 100);
+    keys(bench, "tree: fold and unfold", false, &[Key::Char('g'), Key::Char('h'), Key::Char('l')], 150);
+    bench.press(Key::Char('/'));
+    let word = ['v', 'e', 'r', 's', 'i', 'o', 'n', ' ', 'o', 'f'].map(Key::Char);
+    let typed: Vec<Key> = word.into_iter().chain([Key::Backspace; 10]).collect();
+    let (mut times, mut slices) = (Vec::new(), Vec::new());
+    let before = bench.bytes.0.load(Ordering::Relaxed);
+    for round in 0..200 {
+        let now = bench.model.now + 1_000 / KEYS;
+        bench.msg(Msg::Tick(now));
+        times.push(bench.press(typed[round % typed.len()]));
+        rest(bench, &mut slices);
+    }
+    tell("tree: filter, a key", times, bench.bytes.0.load(Ordering::Relaxed) - before);
+    if !slices.is_empty() {
+        tell("tree: filter, what goes on by itself", slices, 0);
+    }
+    bench.press(Key::Esc);
+    let (mut times, mut above) = (Vec::new(), head);
+    for n in 0..60_u128 {
+        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let parent = bench.model.session.as_ref().unwrap().tree.get(above).unwrap().clone();
+        let more = node(900_000 + n, Some(&parent), role, format!("It goes on {n}."));
+        above = more.head.id;
+        let mut branch = bench.model.branch().unwrap().clone();
+        branch.head = Some(above);
+        let began = Instant::now();
+        bench.event(Event::Nodes { session: SESSION, heads: vec![more.head] });
+        bench.event(Event::Branch(Box::new(branch)));
+        bench.frame();
+        times.push(began.elapsed());
+    }
+    tell("tree: a message comes while it is open", times, 0);
+}
+
 fn main() {
     let began = Instant::now();
     println!("key to frame at {}x{}, in microseconds", SIZE.0, SIZE.1);
@@ -259,5 +321,6 @@ fn main() {
     bench.press(Key::Tab);
     keys(&mut bench, "message up", false, &[Key::Char('k')], 300);
     keys(&mut bench, "start and end", false, &[Key::Char('g'), Key::Char('G')], 100);
+    tree(&mut bench, head);
     println!("all in {} s", began.elapsed().as_secs());
 }

@@ -2,7 +2,7 @@
 //! Not for: doing what the commands say (their own files).
 
 pub use super::commands::{
-    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, Replay,
+    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, RaceLimits, Replay,
     SessionCommand, StateCommand,
 };
 use super::consent::RulesCommand;
@@ -125,6 +125,17 @@ pub enum Command {
         /// The settings of one branch: mode=off, policy=window, model=NAME, budget=N, or several with commas.
         #[arg(long, value_name = "SETTING=VALUE", required = true)]
         arm: Vec<String>,
+        /// The most that each may take.
+        #[command(flatten)]
+        limits: RaceLimits,
+    },
+    /// Ask in the branch's present context without a trace: nothing becomes a message, no mark changes; the call is counted.
+    Aside {
+        /// The question.
+        text: Vec<String>,
+        /// Keep question and answer as a branch after all.
+        #[arg(long)]
+        keep: bool,
     },
     /// Look through a branch's messages for what fits a query, as a plan would; nothing is sent.
     Retrieve {
@@ -206,8 +217,12 @@ pub enum Command {
     /// Summaries of the branch.
     #[command(subcommand)]
     Capsules(CapsulesCommand),
-    /// Figures: tokens used, messages, summaries, compression, levels.
-    Stats,
+    /// Figures: tokens used, messages, summaries, compression, levels; and what the calls came to, one after the other.
+    Stats {
+        /// Of the calls of the whole session instead of this branch's.
+        #[arg(long)]
+        whole_session: bool,
+    },
     /// Undo the last change of the session.
     Undo,
     /// Do the last undone change again.
@@ -392,6 +407,15 @@ mod tests {
         "message list --all --json",
         "message show M",
         "message remove M --yes",
+        "message label M a name",
+        "message label M",
+        "message favourite M --off",
+        "message labels label:x fav --json",
+        "message labels --favourites",
+        "aside what is that --keep",
+        "race hi --arm mode=off --arm mode=heavy --max-tokens 9 --max-cost 0.01 --max-seconds 3",
+        "branch keep race-1",
+        "branch pick A..B --onto main",
         "memory list --json",
         "memory list --here",
         "memory add fact a b --all",

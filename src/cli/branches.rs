@@ -44,7 +44,13 @@ pub(super) fn pick(
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
     let onto = pick::branch(&view, Some(onto))?.id;
-    let items = items.iter().map(|text| Item::Named { text: text.clone(), message }).collect();
+    let item = |text: &String| match text.split_once("..") {
+        Some((first, last)) if !(first.is_empty() || last.is_empty()) => {
+            Item::Span { first: first.to_owned(), last: last.to_owned() }
+        }
+        _ => Item::Named { text: text.clone(), message },
+    };
+    let items = items.iter().map(item).collect();
     run.done(Request::Pick { from: view.current, items, onto, together }, "Picked.")
 }
 
@@ -64,6 +70,9 @@ fn described(compared: &Comparison) -> String {
     for side in &compared.sides {
         let _ = writeln!(text, "\n════ {}\n{}", side.name, figures(side));
         for turn in &side.turns {
+            if let Some(pin) = &turn.pin {
+                let _ = writeln!(text, "\n── pinned here only, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
+            }
             for said in &turn.messages {
                 let end = said.text.char_indices().nth(WORDS).map_or(said.text.len(), |(end, _)| end);
                 let cut = if end < said.text.len() { " …" } else { "" };
@@ -94,7 +103,7 @@ fn described(compared: &Comparison) -> String {
 /// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 pub(super) fn figures(side: &Side) -> String {
     let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
-    let mut words = vec![count(side.turns.len() + side.more as usize, "turn"), count(side.calls as usize, "call")];
+    let mut words = vec![count(side.count(), "turn"), count(side.calls as usize, "call")];
     words.push(format!("prompts {} tok", number(side.prompt)));
     words.push(format!("answers {} tok", number(side.answer)));
     words.extend(side.cost_micro.map(money));

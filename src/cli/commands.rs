@@ -1,6 +1,7 @@
 //! The commands of commands: what stands behind `plans`, `branch`, `session` and their like.
 //! Not for: the commands themselves and the flags that all take (`args`).
 
+use crate::domain::race::{Limits, micro};
 use clap::{Args as ClapArgs, Subcommand};
 
 /// `compress`.
@@ -106,6 +107,29 @@ pub enum MessageCommand {
         /// Which.
         message: String,
     },
+    /// Give a message a name, by which it is found again; without one, take it off (undoable).
+    Label {
+        /// Which.
+        message: String,
+        /// The name, at most 40 characters.
+        name: Vec<String>,
+    },
+    /// Make a message a favourite (undoable).
+    Favourite {
+        /// Which.
+        message: String,
+        /// Take the star off.
+        #[arg(long)]
+        off: bool,
+    },
+    /// The messages of the session that have a name or a star.
+    Labels {
+        /// Only those with these words; `label:NAME` and `fav` too.
+        words: Vec<String>,
+        /// Only favourites.
+        #[arg(long)]
+        favourites: bool,
+    },
     /// Delete a turn for good. This cannot be undone.
     Remove {
         /// Which.
@@ -126,6 +150,30 @@ pub enum StateCommand {
         /// The new state; `-` reads standard input.
         text: Vec<String>,
     },
+}
+
+/// The most that each branch of a race may take; what had come when a limit was reached is kept.
+#[derive(ClapArgs, Clone, Copy, Debug)]
+pub struct RaceLimits {
+    /// Tokens of its answer; 0 lifts a limit of the settings.
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u32>,
+    /// Dollars, where prices are known.
+    #[arg(long, value_name = "DOLLARS", value_parser = cost)]
+    pub max_cost: Option<u64>,
+    /// Seconds.
+    #[arg(long, value_name = "N")]
+    pub max_seconds: Option<u32>,
+}
+
+impl From<RaceLimits> for Limits {
+    fn from(limits: RaceLimits) -> Self {
+        Self { tokens: limits.max_tokens, cost_micro: limits.max_cost, seconds: limits.max_seconds }
+    }
+}
+
+fn cost(text: &str) -> Result<u64, String> {
+    micro(text).ok_or_else(|| "must be dollars, such as 0.01".into())
 }
 
 /// `branch`.
@@ -159,7 +207,7 @@ pub enum BranchCommand {
     },
     /// Bring turns or pinned texts onto another branch, with where they came from.
     Pick {
-        /// Which turns of this branch (-b names another).
+        /// Which turns of this branch (-b names another); FIRST..LAST is all from one to the other, as one text.
         #[arg(required = true, value_name = "ITEM")]
         items: Vec<String>,
         /// Onto which branch.
@@ -179,6 +227,11 @@ pub enum BranchCommand {
         /// Onto which; the one that it was forked from when left out.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
+    },
+    /// Keep one branch of a race: it takes the name of the branch that was raced, the others are put away (undoable).
+    Keep {
+        /// Which.
+        branch: String,
     },
     /// Put a branch away; nothing of it is lost.
     Archive {

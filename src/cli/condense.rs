@@ -1,17 +1,16 @@
-//! `compress`, `capsules` and `stats`.
-//! Not for: making summaries or figures (`engine`).
+//! `compress` and `capsules`.
+//! Not for: making summaries (`engine`) or figures (`stats`).
 
 use super::Run;
 use super::args::{CapsulesCommand, Compress};
 use super::client::unexpected;
-use super::output::{column, number, time};
+use super::output::{column, number};
 use super::stop::Stop;
 use crate::domain::capsule::{Capsule, CapsuleKind};
-use crate::domain::condense::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT, Stats, levels};
+use crate::domain::condense::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
-use crate::domain::policy::Section;
-use crate::engine::api::{Answer, Condense, Draft, Planned, Request};
+use crate::engine::api::{Answer, Condense, Request};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -112,7 +111,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &CapsuleDraft) {
 }
 
 /// `4.2x`.
-fn ratio(milli: u32) -> String {
+pub(super) fn ratio(milli: u32) -> String {
     format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
 }
 
@@ -238,59 +237,4 @@ fn show(run: &mut Run<'_, '_>, cards: &[CapsuleCard], id: Option<&str>) -> Resul
     let gone = "[a message that it was made from was removed; so was its text]";
     run.io.say(card.capsule.text.as_deref().unwrap_or(gone));
     Ok(())
-}
-
-/// `stats`.
-pub(super) fn stats(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let view = run.open(false)?;
-    let branch = view.current;
-    let mut stats = match run.client.call(Request::Condense { branch, act: Condense::Stats }, &mut run.io)? {
-        Answer::Stats(stats) => *stats,
-        other => return Err(unexpected(&other)),
-    };
-    if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
-        (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, levels(&plan));
-        let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
-        stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
-    }
-    if run.io.json {
-        return run.io.value(&stats_shape(&stats));
-    }
-    say_stats(run, &stats);
-    Ok(())
-}
-
-fn percent(stats: &Stats) -> f64 {
-    f64::from(stats.used) * 100.0 / f64::from(stats.budget.max(1))
-}
-
-fn stats_shape(stats: &Stats) -> Value {
-    json!({
-        "total_used": stats.used,
-        "total_budget": stats.budget,
-        "percent": (percent(stats) * 10.0).round() / 10.0,
-        "messages_stored": stats.messages,
-        "summaries": stats.summaries,
-        "average_compression_ratio": stats.ratio_milli.map(|milli| f64::from(milli) / 1_000.0),
-        "levels": stats.levels,
-        "last_compression": stats.last,
-        "retrieved": stats.retrieved,
-    })
-}
-
-fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) {
-    let (used, budget) = (number(stats.used), number(stats.budget));
-    run.io.say(&format!("total        {used} / {budget} tokens ({:.1} %)", percent(stats)));
-    run.io.say(&format!("messages     {} stored", number(stats.messages)));
-    let average =
-        stats.ratio_milli.map_or_else(|| "none yet".to_owned(), |milli| format!("{} on average", ratio(milli)));
-    run.io.say(&format!("summaries    {} ({average})", stats.summaries));
-    for level in &stats.levels {
-        let budget = level.budget.map_or_else(String::new, |budget| format!(" / {}", number(budget)));
-        run.io.say(&format!("{} {}{budget}", column(&level.name, 12), number(level.used)));
-    }
-    run.io.say(&format!("compressed   {}", stats.last.map_or_else(|| "never".to_owned(), time)));
-    for id in &stats.retrieved {
-        run.io.say(&format!("retrieved    {id}"));
-    }
 }

@@ -6,7 +6,7 @@ use super::args::{Items, MessageCommand};
 use super::client::unexpected;
 use super::output::{column, time};
 use super::stop::Stop;
-use super::{pick, shape};
+use super::{pick, shape, tags};
 use crate::domain::ids::NodeId;
 use crate::domain::mark::MarkKind;
 use crate::domain::message::{Node, NodeHead, Role};
@@ -25,6 +25,9 @@ pub(super) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result
     match command {
         MessageCommand::List { all } => list(run, *all),
         MessageCommand::Show { message } => show(run, message),
+        MessageCommand::Label { message, name } => tags::label(run, message, name),
+        MessageCommand::Favourite { message, off } => tags::favourite(run, message, *off),
+        MessageCommand::Labels { words, favourites } => tags::list(run, words, *favourites),
         MessageCommand::Remove { item, yes } => remove(run, item, *yes),
     }
 }

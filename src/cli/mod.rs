@@ -2,6 +2,7 @@
 //! Not for: doing anything itself; that is the engine's.
 
 pub mod args;
+mod aside;
 mod ask;
 mod branches;
 mod client;
@@ -24,8 +25,10 @@ mod retrieve;
 mod search;
 mod sessions;
 pub mod shape;
+mod stats;
 pub mod stop;
 mod system;
+mod tags;
 mod whatif;
 
 use crate::config::error::ConfigError;
@@ -176,7 +179,8 @@ impl Run<'_, '_> {
             Some(Command::Plans(command)) => plan::plans(self, command),
             Some(Command::Replay(wish)) if wish.dry_run => plan::replay(self, &wish.run, wish.request),
             Some(Command::Replay(wish)) => race::replay(self, &wish.run, wish.without.as_deref()),
-            Some(Command::Race { text, arm }) => race::race(self, text, arm),
+            Some(Command::Race { text, arm, limits }) => race::race(self, text, arm, (*limits).into()),
+            Some(Command::Aside { text, keep }) => aside::aside(self, text, *keep),
             Some(Command::Build { text }) => plan::build(self, text),
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),
@@ -190,7 +194,7 @@ impl Run<'_, '_> {
             Some(Command::Rules(command)) => consent::rules(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
-            Some(Command::Stats) => condense::stats(self),
+            Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),

@@ -10,6 +10,7 @@ use crate::domain::arm;
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
+use crate::domain::race::{BranchRun, Limits};
 use crate::domain::run::{CAUTION, RunCard, RunStatus};
 use crate::domain::state;
 use crate::engine::api::{Answer, Draft, Event, Item, Replaying, Request, Ticket};
@@ -24,13 +25,14 @@ struct Lap {
     cards: Vec<RunCard>,
     text: String,
     failure: Option<Failure>,
+    record: Option<Box<BranchRun>>,
     over: bool,
 }
 
 impl Lap {
     fn new(branch: &Branch, title: String) -> Self {
         let (cards, text) = (Vec::new(), String::new());
-        Self { branch: branch.id, title, ticket: None, cards, text, failure: None, over: false }
+        Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
     }
 
     fn take(&mut self, event: &Event) {
@@ -47,6 +49,7 @@ impl Lap {
                     self.text.clear();
                 }
             }
+            Event::BranchRun(record) if record.branch == self.branch => self.record = Some(record.clone()),
             Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
                 (self.failure, self.over) = (failure.clone(), true);
             }
@@ -59,6 +62,9 @@ impl Lap {
     }
 
     fn well(&self) -> bool {
+        if self.record.as_ref().is_some_and(|record| record.stopped.is_some()) {
+            return true;
+        }
         self.failure.is_none() && self.cards.last().is_some_and(|card| card.status == RunStatus::Complete)
     }
 
@@ -78,6 +84,7 @@ impl Lap {
             "usage": last.map(|card| card.usage),
             "cost": last.and_then(|card| card.cost_micro).map(shape::dollars),
             "error": self.failure.as_ref().map(ToString::to_string),
+            "branch_run": self.record.as_deref().map(shape::branch_run),
         })
     }
 }
@@ -132,7 +139,7 @@ fn told(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, fai
 }
 
 /// `race TEXT --arm …`
-pub(super) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String]) -> Result<(), Stop> {
+pub(super) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
     let arms = arms.iter().map(|words| arm::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
     let text = run.io.text(words)?.unwrap_or_default();
@@ -140,7 +147,7 @@ pub(super) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String]) -> 
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
     let view = run.open(true)?;
-    let request = Request::Race { branch: view.current, arms: arms.clone() };
+    let request = Request::Race { branch: view.current, arms: arms.clone(), limits };
     let branches = match run.client.call(request, &mut run.io)? {
         Answer::Race(branches) => branches,
         other => return Err(unexpected(&other)),
@@ -160,6 +167,10 @@ pub(super) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String]) -> 
         for (lap, branch) in laps.iter().zip(&branches) {
             let title = format!("{}: {}", branch.name, lap.title);
             told(&mut text, &title, lap.cards.last(), &lap.words(), lap.failure.as_ref());
+            let stopped = lap.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
+            if let Some(sentence) = stopped {
+                let _ = writeln!(text, "! {sentence}\n");
+            }
         }
         run.io.say(text.trim_end());
     }

@@ -99,6 +99,11 @@ pub(super) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
             branches::pick(run, items, onto, (*message, *together))
         }
         BranchCommand::Return { branch, onto } => branches::bring_back(run, branch.as_deref(), onto.as_deref()),
+        BranchCommand::Keep { branch } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, Some(branch))?.id;
+            run.done(Request::KeepOne { branch }, "Kept.")
+        }
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
@@ -116,7 +121,11 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         let current = branch.id == view.current;
         let messages = pick::path(&tree, branch).len();
         if run.io.json {
-            shapes.push(shape::branch(branch, current, messages));
+            let mut one = shape::branch(branch, current, messages);
+            if let Some(record) = view.races.iter().find(|record| record.branch == branch.id) {
+                one["branch_run"] = shape::branch_run(record);
+            }
+            shapes.push(one);
             continue;
         }
         let (here, away) = (if current { "●" } else { "○" }, if branch.archived { "  archived" } else { "" });

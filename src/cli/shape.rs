@@ -8,6 +8,7 @@ use crate::domain::mark::MarkKind;
 use crate::domain::message::{Node, NodeHead, Part};
 use crate::domain::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
 use crate::domain::task;
 use crate::domain::tokens::{Certainty, Encoding};
@@ -432,6 +433,15 @@ pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
         "overrides": branch.overrides,
         "created_at": branch.created_at,
     })
+}
+
+/// What is kept of a branch of a race.
+#[must_use]
+pub fn branch_run(record: &BranchRun) -> Value {
+    let mut value = serde_json::to_value(record).unwrap_or_default();
+    value["spent"]["cost"] = record.spent.cost_micro.map(dollars).into();
+    value["limits"]["cost"] = record.limits.cost_micro.map(dollars).into();
+    value
 }
 
 /// A session.

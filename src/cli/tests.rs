@@ -119,6 +119,8 @@ fn view() -> SessionView {
         branches: vec![branch(91, "main", 4), branch(92, "alt", 5)],
         current: BranchId(id(91)),
         runs: Vec::new(),
+        tags: Vec::new(),
+        races: Vec::new(),
         traces: Vec::new(),
         workspace: (String::new(), false),
         drafts: Vec::new(),
@@ -244,6 +246,7 @@ fn card(status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        aside: false,
         at: 0,
     }
 }

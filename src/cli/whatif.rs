@@ -76,7 +76,7 @@ fn line(title: &str, known: &Figures) -> String {
         column(title, 30),
         number(known.est),
         number(known.room),
-        format!("{} %", known.same_pct()),
+        known.same_words(),
         format!("+{}", known.sums[0].0),
         format!("-{}", known.sums[1].0),
     )

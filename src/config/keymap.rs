@@ -335,8 +335,8 @@ mod tests {
     fn conflicts_and_twins_are_said() {
         let map = Keymap::load(Some(
             "[[bind]]\non = \"ctrl-m\"\nrun = \"send\"\nwhen = \"composer\"\n\
-             [[bind]]\non = \"f10\"\nrun = \"pin\"\nwhen = \"panel\"\n\
-             [[bind]]\non = \"f10\"\nrun = \"help\"\nwhen = \"always\"\n\
+             [[bind]]\non = \"alt-f12\"\nrun = \"pin\"\nwhen = \"panel\"\n\
+             [[bind]]\non = \"alt-f12\"\nrun = \"help\"\nwhen = \"always\"\n\
              [[bind]]\non = \"f8\"\nrun = \"fly\"\nwhen = \"always\"\n",
         ));
         assert_eq!(map.problems().len(), 3, "{:?}", map.problems());

@@ -11,6 +11,7 @@ pub mod models;
 pub mod paths;
 mod places;
 pub mod policies;
+pub mod policy_files;
 pub mod prompts;
 pub mod save;
 pub mod settings;

@@ -35,6 +35,10 @@ pub enum When {
     Compare,
     /// In the whole tree of the session.
     Tree,
+    /// In the charts of what calls came to.
+    Stats,
+    /// Among state, summaries, memories and policies with their versions.
+    Workshop,
     /// On the exact bytes of a request.
     Request,
     /// On a call to a tool that waits for a word.
@@ -60,13 +64,15 @@ impl When {
             Self::Calls => "calls",
             Self::Compare => "two branches",
             Self::Tree => "tree",
+            Self::Stats => "what calls came to",
+            Self::Workshop => "state, summaries, memories, policies",
             Self::Request => "exact request",
             Self::Consent => "a tool that asks",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -79,6 +85,8 @@ impl When {
         Self::Drafts,
         Self::Trials,
         Self::Calls,
+        Self::Stats,
+        Self::Workshop,
         Self::Compare,
         Self::Consent,
         Self::Picker,

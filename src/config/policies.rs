@@ -32,7 +32,7 @@ pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
     Ok(found)
 }
 
-fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
+pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
     let unreadable =
         |error: std::io::Error| ConfigError::Unreadable { file: dir.display().to_string(), why: error.to_string() };
     let entries = match std::fs::read_dir(dir) {
@@ -49,6 +49,22 @@ fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
     }
     files.sort();
     Ok(files)
+}
+
+/// The built-in policies' names with their texts.
+pub(super) fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.into_iter()
+}
+
+/// Reads a policy's text; a fault is found where it stands.
+///
+/// # Errors
+/// When it is no TOML, has a key that there is not, or a value that makes no sense.
+pub fn read(name: &str, text: &str) -> Result<PolicySpec, ConfigError> {
+    let layer = Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?;
+    let mut found = BTreeMap::new();
+    insert(&mut found, name, &layer)?;
+    Ok(found.remove(name).unwrap_or_default())
 }
 
 fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -> Result<(), ConfigError> {

@@ -88,7 +88,8 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
         .map_err(|error| ConfigError::Unwritable { file: name, why: error.to_string() })
 }
 
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
+/// Replaces a file as a whole, readable by its owner only.
+pub(super) fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let dir = file.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;
     let stem = file.file_name().unwrap_or_default().to_string_lossy();

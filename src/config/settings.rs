@@ -6,6 +6,7 @@ use crate::domain::consent::Rule;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Price, Profile};
 use crate::domain::policy::{Layout, StateBlock};
+use crate::domain::race::Limits;
 use crate::domain::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub system: SystemPrompt,
     /// Tools.
     pub tools: Tools,
+    /// Races.
+    pub race: Race,
     /// The screen.
     pub screen: Screen,
     /// The store.
@@ -157,6 +160,28 @@ pub struct Tools {
 impl Default for Tools {
     fn default() -> Self {
         Self { enabled: true, rounds: 8, output_limit: 100_000, rules: Vec::new(), network: false, seconds: 120 }
+    }
+}
+
+/// How much each branch of a race may take; 0 is no limit.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Race {
+    /// Tokens of its answer, over all rounds of tools.
+    pub max_tokens: u32,
+    /// Dollars, over all its calls.
+    pub max_cost: f64,
+    /// Seconds.
+    pub max_seconds: u32,
+}
+
+impl Race {
+    /// The limits that are set.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what an integer holds")]
+    pub fn limits(&self) -> Limits {
+        let micro = (self.max_cost * 1e6).round().clamp(0.0, 9e15) as u64;
+        Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }.set()
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Turn {
     pub atom: Atom,
     /// Its messages after the common ancestor.
     pub messages: Vec<Said>,
+    /// It is no turn but a text that is pinned on this side only: its words, unsanitised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
 }
 
 /// One of the two branches, after the common ancestor.
@@ -36,7 +39,7 @@ pub struct Side {
     pub branch: BranchId,
     /// Its name, unsanitised.
     pub name: String,
-    /// Its turns, oldest first.
+    /// Its turns, oldest first; then what is pinned on this side only.
     pub turns: Vec<Turn>,
     /// Turns that are not told, because there are more than are compared.
     pub more: u32,
@@ -54,6 +57,14 @@ pub struct Side {
     pub models: Vec<String>,
     /// The branch's last call.
     pub last: Option<Call>,
+}
+
+impl Side {
+    /// How many turns it has of its own, told or not.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
+    }
 }
 
 /// Where two branches part.

@@ -20,6 +20,7 @@ pub const FILTERS: &[(&str, &str)] = &[
     ("branch", "NAME"),
     ("model", "NAME"),
     ("tool", "NAME"),
+    ("label", "NAME"),
     ("after", "2026-01-01"),
     ("before", "2026-02-01"),
 ];
@@ -41,6 +42,8 @@ pub struct Find {
     pub model: Option<String>,
     /// Calls and results of tools whose name has this in it.
     pub tool: Option<String>,
+    /// Messages whose name, given by a person, has this in it.
+    pub label: Option<String>,
     /// At this moment or later, in milliseconds since 1970.
     pub after: Option<i64>,
     /// Before this moment.
@@ -112,7 +115,7 @@ impl Find {
     /// Whether a filter holds.
     #[must_use]
     pub fn filtered(&self) -> bool {
-        let texts = [&self.session, &self.branch, &self.model, &self.tool];
+        let texts = [&self.session, &self.branch, &self.model, &self.tool, &self.label];
         !self.roles.is_empty()
             || texts.into_iter().any(Option::is_some)
             || self.after.is_some()
@@ -136,6 +139,7 @@ impl Find {
             "branch" => self.branch = text(),
             "model" => self.model = text(),
             "tool" => self.tool = text(),
+            "label" => self.label = text(),
             _ => match day(value) {
                 Some(day) => {
                     let at = Some(day * DAY - i64::from(offset) * 1_000);

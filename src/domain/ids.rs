@@ -46,6 +46,10 @@ id!(
     MemoryId
 );
 id!(
+    /// A race: one prompt on several branches at once.
+    RaceId
+);
+id!(
     /// A run: one call to a model server, whatever became of it.
     RunId
 );

@@ -53,6 +53,18 @@ impl Atom {
     pub fn key(&self) -> Hash {
         Fields::new("atom").json(self).finish()
     }
+
+    /// The first and the last of its messages, by their keys; none for texts.
+    #[must_use]
+    pub fn ends(&self) -> Option<(Hash, Hash)> {
+        match *self {
+            Self::Turn { user, tip } => Some((user, tip)),
+            Self::Episode { call, tip } => Some((call, tip)),
+            Self::Message { node } | Self::Preamble { first: node } => Some((node, node)),
+            Self::Range { first, last } => Some((first, last)),
+            Self::Section { .. } => None,
+        }
+    }
 }
 
 /// Who made a mark or a change.

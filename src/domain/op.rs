@@ -6,6 +6,7 @@ use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, Mark};
 use super::memory::Memory;
+use super::tag::Tag;
 use serde::{Deserialize, Serialize};
 
 /// One reversible change. Undo applies `before`, but only where the present still equals `after`.
@@ -88,6 +89,17 @@ pub enum Change {
         before: Option<u32>,
         /// The version from then.
         after: Option<u32>,
+    },
+    /// A message was named or starred, or no longer.
+    Tag {
+        /// In which session.
+        session: SessionId,
+        /// The message's key.
+        node: Hash,
+        /// Until then.
+        before: Option<Tag>,
+        /// From then.
+        after: Option<Tag>,
     },
     /// A tool changed a file of the workspace. The texts stand in the store under their hashes.
     File {

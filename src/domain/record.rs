@@ -5,6 +5,9 @@ use super::ids::NodeId;
 use super::message::{Content, End, Role};
 use serde::{Deserialize, Serialize};
 
+/// The key in a message's `extra` under which files keep what a person put on it: `{"label": …, "favourite": true}`.
+pub const TAG: &str = "pleach";
+
 /// One message on its way in or out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
@@ -28,6 +31,10 @@ pub struct Record {
     pub hidden: bool,
     /// The model that wrote it.
     pub model: Option<String>,
+    /// The name that a person gave it; empty is none.
+    pub label: String,
+    /// A person starred it.
+    pub favourite: bool,
 }
 
 /// One session on its way in or out, with parents before children.

@@ -109,6 +109,9 @@ pub struct RunCard {
     pub attempts: u32,
     /// Why it failed, for people.
     pub error: Option<String>,
+    /// A side question: nothing of it is a message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
     /// Milliseconds since 1970.
     pub at: i64,
 }
@@ -151,6 +154,7 @@ impl RunCard {
             total_ms: None,
             attempts: 0,
             error: None,
+            aside: false,
             at,
         }
     }

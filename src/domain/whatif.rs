@@ -59,8 +59,9 @@ pub struct Figures {
     pub certainty: Certainty,
     /// Tokens that the prompt may take.
     pub room: u32,
-    /// Tokens of the prefix that is the same as in the branch's last request: what its server may have cached.
-    pub same: u32,
+    /// Tokens of the prefix that is the same as in the branch's last request: what its server may have cached. None where
+    /// that request is not known any more.
+    pub same: Option<u32>,
     /// What the prompt costs, where prices are known.
     pub cost: Option<PromptCost>,
     /// Rows that go.
@@ -91,7 +92,7 @@ pub struct Moved {
 impl Figures {
     /// Figures of a plan beside the plan as it stands (itself, for that one).
     #[must_use]
-    pub fn of(plan: &ContextPlan, present: &ContextPlan, same: u32, cost: Option<PromptCost>) -> Self {
+    pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (here, there) = (rows(plan), rows(present));
         let only = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
             let alone = of.included().filter(|row| counts(row) && !others.contains_key(&row.atom));
@@ -108,7 +109,7 @@ impl Figures {
             est: plan.est_total,
             certainty: plan.certainty,
             room: plan.budget.prompt,
-            same: same.min(plan.est_total),
+            same: same.map(|same| same.min(plan.est_total)),
             cost,
             items: u32::try_from(here.len()).unwrap_or(u32::MAX),
             gained,
@@ -118,10 +119,17 @@ impl Figures {
         }
     }
 
-    /// The part of the prompt that may be cached, in per cent.
+    /// The part of the prompt that may be cached, in per cent, where it is known.
     #[must_use]
-    pub fn same_pct(&self) -> u32 {
-        u32::try_from(u64::from(self.same) * 100 / u64::from(self.est.max(1))).unwrap_or(100)
+    pub fn same_pct(&self) -> Option<u32> {
+        let percent = u64::from(self.same?) * 100 / u64::from(self.est.max(1));
+        Some(u32::try_from(percent).unwrap_or(100))
+    }
+
+    /// The same in words: `82 %`, or `?`.
+    #[must_use]
+    pub fn same_words(&self) -> String {
+        self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
     }
 }
 

@@ -184,6 +184,12 @@ impl Core {
                 let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
                 Ok((turn_at(session, branch, slot), None))
             }
+            Item::Span { first, last } => {
+                let at = |text| Ok::<_, Failure>(turn_at(session, branch, super::lookup::node(session, branch, text)?));
+                let ends = at(first)?.ends().zip(at(last)?.ends());
+                let ((first, _), (_, last)) = ends.ok_or_else(|| Failure::user("A range goes from turn to turn."))?;
+                Ok((Atom::Range { first, last }, None))
+            }
             Item::Named { text, message } => {
                 let slot = super::lookup::node(session, branch, text)?;
                 let atom = if *message {

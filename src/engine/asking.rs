@@ -5,9 +5,11 @@
 //! and none while a turn is open, so that one act of a person is one call.
 
 use super::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
+use super::aside::Waiting;
 use super::core::Core;
 use super::planner::{Done, Indexed, Job, Solution, Solved, Tag};
 use super::session::Session;
+use super::setup::Rules;
 use super::snapshot::{self, Question};
 use super::vectors::Haste;
 use crate::context::render::{first_other, same_prefix};
@@ -25,6 +27,7 @@ pub(super) enum Use {
     Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
     Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },
     Round,
+    Aside(Waiting),
 }
 
 /// The last plan drawn for a branch.
@@ -160,7 +163,17 @@ impl Core {
     }
 
     fn submit(&mut self, branch: &Branch, question: &Question, purpose: Use) -> Result<(), Failure> {
-        let rules = self.rules(branch)?;
+        self.submit_under(branch, self.rules(branch)?, question, purpose)
+    }
+
+    /// Starts solving a question under rules that may be other than the branch's own.
+    pub(super) fn submit_under(
+        &mut self,
+        branch: &Branch,
+        rules: Rules,
+        question: &Question,
+        purpose: Use,
+    ) -> Result<(), Failure> {
         let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
         self.next_job += 1;
         let sends = !matches!(purpose, Use::Draw { .. });
@@ -219,6 +232,7 @@ impl Core {
                 self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
             }
             Some(Use::Round) => self.round_planned(branch, done.solution),
+            Some(Use::Aside(waiting)) => self.aside_planned(waiting, done.solution),
             None => {}
         }
     }
@@ -292,6 +306,7 @@ impl Core {
     pub(super) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
+        self.recall_request(branch);
         let before = self.outlines.get(&branch);
         let same = before.map(|before| same_prefix(before, &solved.outline));
         let breaks = before.and_then(|before| first_other(before, &solved.outline));

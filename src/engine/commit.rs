@@ -336,8 +336,12 @@ impl Core {
     /// The turn is over.
     pub(super) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.live.remove(&branch) else { return };
-        let limit =
-            !completed && live.failure.is_none() && !live.state.cancelled && live.state.round >= live.state.rounds;
+        let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
+        let limit = !stopped
+            && !completed
+            && live.failure.is_none()
+            && !live.state.cancelled
+            && live.state.round >= live.state.rounds;
         if limit {
             let said = if live.solved.edited {
                 "The edited request was one call; c goes on with the usual plan.".to_owned()
@@ -364,6 +368,7 @@ impl Core {
         if let Ok(session) = self.session_of(branch) {
             self.say(Event::Card(session.card.clone()));
         }
+        self.watched(branch, &live);
         self.say(Event::TurnClosed { branch, draft, failure });
         self.consider(branch, &live.solved.plan, completed);
     }

@@ -8,6 +8,7 @@ use crate::domain::branch::Branch;
 use crate::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::mark::Mark;
 use crate::domain::message::{NodeHead, Role};
 use crate::domain::run::RunCard;
 use crate::domain::tree::{self, Slot};
@@ -35,6 +36,8 @@ impl Core {
         let ancestor = common.map(|slot| ancestor(session, slot));
         let from = common.map_or(0, |slot| session.tree.depth(slot) as usize + 1);
         let mut sides = [self.side(session, one, from)?, self.side(session, two, from)?];
+        sides[0].turns.extend(pins(one, two));
+        sides[1].turns.extend(pins(two, one));
         let plans = match &last {
             [Ok(one), Ok(two)] => Some(Box::new(self.differ(one, two)?)),
             _ => None,
@@ -66,6 +69,7 @@ impl Core {
                 number,
                 atom: super::labels::atom_of(number, &heads),
                 messages: self.said(session, own)?,
+                pin: None,
             });
         }
         let own: HashSet<NodeId> = path.iter().skip(from).map(|slot| session.tree.head(*slot).id).collect();
@@ -124,6 +128,17 @@ impl Core {
         found.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
         Ok(found)
     }
+}
+
+/// Texts that are pinned on one branch and not on the other.
+fn pins(own: &Branch, other: &Branch) -> Vec<Turn> {
+    let there = |mark: &Mark| other.marks.iter().any(|known| known.target == mark.target);
+    let texts = own.marks.iter().filter(|mark| mark.kind.pins() && !there(mark));
+    let turn = |mark: &Mark| {
+        let pin = Some(mark.note.as_ref()?.chars().take(WORDS).collect());
+        Some(Turn { number: 0, atom: mark.target, messages: Vec::new(), pin })
+    };
+    texts.filter_map(turn).collect()
 }
 
 fn ancestor(session: &Session, slot: Slot) -> Ancestor {

@@ -187,6 +187,7 @@ impl Core {
             Condense::Stop => self.stop_making(branch),
             Condense::UndoLevel { kind } => self.undo_level(branch, kind),
             Condense::TakeBack { capsule } => self.take_back(branch, capsule),
+            Condense::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
             Condense::List => self.list_capsules(branch),
             Condense::Stats => self.memory_stats(branch),
         }

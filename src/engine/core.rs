@@ -2,6 +2,7 @@
 //! Not for: the work itself; each family of requests has its file.
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
+use super::aside::Asides;
 use super::asking::{Drawn, Use};
 use super::compaction::Looked;
 use super::condense::Drafts;
@@ -20,10 +21,10 @@ use super::whatif::{Tries, Trying};
 use crate::context::render::Outline;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
 use crate::store::Store;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
@@ -36,12 +37,16 @@ pub(super) enum Inbox {
     Planned(Box<Told>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
+    /// The call of a side question reports.
+    Aside(Box<Report>),
     /// A summary is drafted, or could not be.
     Condensed(Box<Made>),
     /// It was worked out whether a summary is due.
     Looked(Box<Looked>),
     /// Other ways of making a call are solved.
     Tried(Box<Tries>),
+    /// The last request of a branch was read from the store again, or could not be.
+    Recalled(BranchId, RunId, Option<Arc<Outline>>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
@@ -68,6 +73,8 @@ pub(super) struct Core {
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
+    /// Branches whose last request was looked for in the store.
+    pub(super) recalling: HashSet<BranchId>,
     pub(super) learned: Learned,
     pub(super) meters: Meters,
     pub(super) trusted: bool,
@@ -77,6 +84,8 @@ pub(super) struct Core {
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
+    /// Side questions that are asked or answered.
+    pub(super) asides: Asides,
     /// Other ways of making the next call that are being solved.
     pub(super) trying: Option<Trying>,
     /// An act of which is worked out what it would do.
@@ -119,11 +128,13 @@ impl Core {
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
+            recalling: HashSet::new(),
             learned: Learned::default(),
             meters: Meters::default(),
             planner,
             vectors,
             drafts: Drafts::default(),
+            asides: Asides::default(),
             trying: None,
             foreseeing: None,
             by_hand: HashMap::new(),
@@ -159,9 +170,11 @@ impl Core {
                     Told::Indexed(indexed) => self.indexed(&indexed),
                 },
                 Inbox::Report(branch, report) => self.report(branch, *report),
+                Inbox::Aside(report) => self.aside_report(*report),
                 Inbox::Condensed(made) => self.drafted(*made),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
+                Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),

@@ -67,7 +67,8 @@ impl Core {
     fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
         let lines = lineage(session, session.branch(id)?);
-        let counts = |run: &&RunCard| lines.iter().any(|(line, until)| *line == run.branch && run.at <= *until);
+        let counts =
+            |run: &&RunCard| !run.aside && lines.iter().any(|(line, until)| *line == run.branch && run.at <= *until);
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
@@ -177,7 +178,7 @@ impl Core {
             | Change::Overrides { branch, .. }
             | Change::Capsules { branch, .. }
             | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
-            Change::Title { .. } | Change::File { .. } => false,
+            Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
         };
         let ops = self.store.ops(session.card.id)?;

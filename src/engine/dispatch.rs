@@ -20,7 +20,9 @@ impl Core {
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
-            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms),
+            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms, true),
+            Request::TryPolicy { branch, draft, policy } => self.try_policy(ticket, branch, draft, policy),
+            Request::Things { branch, kind } => self.things(ticket, branch, kind),
             Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
             Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
                 self.by_hand(ticket, branch, draft, body, false)
@@ -29,6 +31,7 @@ impl Core {
                 self.by_hand(ticket, branch, draft, body, true)
             }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Aside { branch, text } => self.aside(ticket, branch, text),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
                 self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
@@ -83,6 +86,8 @@ impl Core {
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::DiffPlans { before, after } => self.diff_plans(before.as_ref(), &after),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
+            Request::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
+            Request::StepPolicy { name, forward } => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             Request::Rules => self.rules_listed(),
             Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
@@ -95,7 +100,11 @@ impl Core {
         match request {
             Request::Switch { branch } => self.switch(branch),
             Request::Replay { run, profile, model, without } => self.replay(&run, (profile, model), without.as_ref()),
-            Request::Race { branch, arms } => self.race(branch, &arms),
+            Request::Race { branch, arms, limits } => self.race(branch, &arms, limits),
+            Request::KeepOne { branch } => self.keep_one(branch),
+            Request::Tag { branch, item, act } => self.tag(branch, &item, &act),
+            Request::DropAside { run } => self.drop_aside(run),
+            Request::KeepAside { run } => self.keep_aside(run),
             Request::PutAway { branches } => self.put_away(&branches),
             Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             Request::RenameBranch { branch, name } => self.rename(branch, &name),
@@ -120,6 +129,7 @@ impl Core {
             Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             Request::BringBack { from, onto } => self.bring_back(from, onto),
             Request::Why { branch, item, most } => self.why(branch, &item, most),
+            Request::Ledger { branch, whole } => self.ledger(branch, whole),
             Request::Dismiss { branch, item } => self.dismiss(branch, &item),
             Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             _ => Err(Failure::user("That cannot be asked here.")),

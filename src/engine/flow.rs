@@ -63,6 +63,7 @@ impl Core {
         let cost_micro = price.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
         let certainty = Certainty::Estimated;
         self.say(Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro });
+        self.watch_words(branch, tokens, cost_micro);
     }
 
     fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
@@ -85,6 +86,7 @@ impl Core {
         }
         let cost = live.model.price.and_then(|price| price.bill(&outcome.usage));
         live.card.ended(&outcome, cost);
+        Self::watch_end(live, &outcome);
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnEvent::Ended(outcome));
     }
@@ -254,6 +256,7 @@ impl Core {
 
     /// The program ends: calls are stopped and what came is committed, within two seconds.
     pub(super) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
+        self.stop_asides();
         let branches: Vec<BranchId> = self.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnEvent::Cancel);

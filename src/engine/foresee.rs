@@ -91,8 +91,8 @@ impl Core {
         let before = self.outlines.get(&made.branch);
         let result = match made.result {
             Some(Ok(solved)) => {
-                let same = before.map_or(0, |before| same_prefix(before, &solved.outline));
-                let cost = self.prompt_cost(made.price, &solved.plan, same);
+                let same = before.map(|before| same_prefix(before, &solved.outline));
+                let cost = self.prompt_cost(made.price, &solved.plan, same.unwrap_or(0));
                 Ok(Figures::of(&solved.plan, &made.present, same, cost))
             }
             Some(Err(why)) => Err(why),

@@ -8,7 +8,7 @@ use crate::domain::branch::{Branch, Overrides, StateVersion};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
-use crate::domain::message::Role;
+use crate::domain::message::{Node, Role};
 use crate::domain::op::Change;
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
@@ -16,10 +16,24 @@ use uuid::Uuid;
 
 /// A branch that is about to be made.
 pub(super) struct Sprout {
+    /// Its id.
+    pub(super) id: BranchId,
     /// Its name.
     pub(super) name: String,
     /// What it overrides; what its parent does when none.
     pub(super) overrides: Option<Overrides>,
+    /// Messages that it begins with, below the place where it is forked.
+    pub(super) grown: Vec<Node>,
+    /// What is written with it.
+    pub(super) writes: Vec<Write>,
+}
+
+impl Sprout {
+    /// One that begins where it is forked.
+    pub(super) fn new(name: String, overrides: Option<Overrides>) -> Self {
+        let id = BranchId(Uuid::now_v7());
+        Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
+    }
 }
 
 impl Core {
@@ -38,7 +52,7 @@ impl Core {
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.sprout(id, at, vec![Sprout { name, overrides: None }], what)?;
+        let made = self.sprout(id, at, vec![Sprout::new(name, None)], what)?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
@@ -55,25 +69,39 @@ impl Core {
         sprouts: Vec<Sprout>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
-        let parent = self.branch(id)?;
         let session = self.session_of(id)?;
+        let parent = session.branch(id)?;
         let open = at.is_none() && self.live.contains_key(&id);
         let slot = match at {
             Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
-            None => session.head(&parent),
+            None => session.head(parent),
         };
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let slot =
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
+        self.sprout_at(id, head, sprouts, what)
+    }
+
+    /// Makes branches that begin at one node, or empty; in one step that is undone together.
+    pub(super) fn sprout_at(
+        &mut self,
+        id: BranchId,
+        head: Option<NodeId>,
+        sprouts: Vec<Sprout>,
+        what: String,
+    ) -> Result<Vec<BranchId>, Failure> {
+        let parent = self.branch(id)?;
+        let session = self.session_of(id)?;
         let (session_id, mut next) = (session.card.id, session.next_state());
         let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut grown = Vec::new();
         for sprout in sprouts {
             let child = Branch {
-                id: BranchId(Uuid::now_v7()),
+                id: sprout.id,
                 name: sprout.name,
-                head,
+                head: sprout.grown.last().map(|node| node.head.id).or(head),
                 parent: Some(id),
                 fork: head,
                 archived: false,
@@ -84,11 +112,16 @@ impl Core {
                 overrides: sprout.overrides.unwrap_or_else(|| parent.overrides.clone()),
                 ..parent.clone()
             };
+            grown.extend(sprout.grown.iter().map(|node| node.head.clone()));
+            if !sprout.grown.is_empty() {
+                writes.push(Write::PutNodes { session: session_id, nodes: sprout.grown });
+            }
             let own = copied_states(session, &parent, &child, next);
             next += u32::try_from(own.len()).unwrap_or(u32::MAX);
             writes.push(Write::PutBranch(Box::new(child.clone())));
             writes.extend(own.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
             states.extend(own);
+            writes.extend(sprout.writes);
             children.push(child);
         }
         let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
@@ -99,7 +132,12 @@ impl Core {
         let session = self.session_mut(id)?;
         session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);
         session.branches.extend(children);
+        session.card.messages += grown.len() as u64;
+        for head in &grown {
+            session.tree.insert(head.clone());
+        }
         session.add_states(states);
+        self.show_nodes(session_id, grown);
         for child in &ids {
             if let Some(outline) = &outline {
                 self.outlines.insert(*child, outline.clone());

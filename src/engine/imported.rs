@@ -7,7 +7,8 @@ use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
 use crate::domain::message::{End, Node, NodeHead, node_key};
 use crate::domain::record::{Record, Transcript};
-use std::collections::HashMap;
+use crate::domain::tag::Tag;
+use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// The nodes of an import.
@@ -16,13 +17,16 @@ pub(super) struct Built {
     /// Records that were there already.
     pub(super) known: u64,
     pub(super) current: Option<NodeId>,
+    /// Names and stars that came with them, one a message.
+    pub(super) tags: Vec<Tag>,
 }
 
 /// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
 pub(super) fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i64) -> Built {
     let mut by_record: HashMap<&str, (NodeId, Hash, i64)> = HashMap::new();
+    let mut tagged: HashSet<Hash> = HashSet::new();
     let mut ords: HashMap<Option<NodeId>, u32> = HashMap::new();
-    let mut built = Built { nodes: Vec::new(), known: 0, current: None };
+    let mut built = Built { nodes: Vec::new(), known: 0, current: None, tags: Vec::new() };
     let exported = old.filter(|session| transcript.source == format!("pleach:{}", session.card.id));
     let ours: HashMap<String, &NodeHead> =
         exported.iter().flat_map(|session| session.tree.heads()).map(|head| (public_id(head), head)).collect();
@@ -44,6 +48,10 @@ pub(super) fn build_nodes(transcript: &Transcript, old: Option<&Session>, now: i
         by_record.insert(&record.id, (id, key, there.map_or(at, |head| head.at)));
         if transcript.current.as_deref() == Some(&record.id) {
             built.current = Some(id);
+        }
+        let tag = Tag { node: key, label: record.label.clone(), favourite: record.favourite };
+        if !tag.is_empty() && tagged.insert(key) {
+            built.tags.push(tag);
         }
         if there.is_some() {
             built.known += 1;

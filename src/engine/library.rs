@@ -14,6 +14,7 @@ use crate::domain::mark::Atom;
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::Change;
 use crate::domain::record::{Imported, Reading, Record, Skipped, Transcript};
+use crate::domain::tag::Tag;
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -243,6 +244,8 @@ impl Core {
         let states = states_of(&built.nodes, old.as_ref());
         let (added, met) = (built.nodes.len() as u64, built.known);
         let head = built.current;
+        let has = |tag: &Tag| old.as_ref().is_some_and(|session| session.tags.contains_key(&tag.node));
+        let tags: Vec<Tag> = built.tags.into_iter().filter(|tag| !has(tag)).collect();
         let title = if transcript.title.trim().is_empty() { dated(now) } else { transcript.title.trim().to_owned() };
         let mut writes = Vec::new();
         match &old {
@@ -261,6 +264,8 @@ impl Core {
             }
         }
         writes.extend(states.into_iter().map(|version| Write::PutState { session: id, version }));
+        let put = |tag: Tag| Write::PutTag { session: id, node: tag.node, expect: None, tag: Some(tag) };
+        writes.extend(tags.into_iter().map(put));
         self.store.write(writes)?;
         if self.sessions.contains_key(&id) {
             self.data_version = -1;
@@ -346,7 +351,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
 }
 
 /// The state blocks that imported answers hold.
-fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
+pub(super) fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
     let first = old.map_or(1, Session::next_state);
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
@@ -384,7 +389,10 @@ pub(super) fn public_id(head: &NodeHead) -> String {
 fn record(session: &Session, node: Node) -> Record {
     let Node { head, content } = node;
     let parent = head.parent.and_then(|id| session.tree.get(id)).map(public_id);
+    let tag = session.tags.get(&head.key);
     Record {
+        label: tag.map(|tag| tag.label.clone()).unwrap_or_default(),
+        favourite: tag.is_some_and(|tag| tag.favourite),
         id: public_id(&head),
         parent,
         role: head.role,

@@ -3,6 +3,7 @@
 
 use super::api::{Draft, DraftKind, Event, Planned};
 use super::core::{Core, Inbox};
+use super::limits::Watch;
 use super::planner::{Solution, Solved};
 use super::session::Session;
 use super::snapshot::{Question, fresh_key};
@@ -67,6 +68,8 @@ pub(super) struct Live {
     pub(super) detached: bool,
     /// The operation that undoes the head's move is written.
     pub(super) undoable: bool,
+    /// The limits of a branch of a race.
+    pub(super) watch: Option<Watch>,
 }
 
 impl Core {
@@ -105,6 +108,7 @@ impl Core {
             stalled: false,
             detached: false,
             undoable: false,
+            watch: self.watch(id),
         };
         let run = live.card.id;
         let call = self.open_run(id, &mut live)?;
@@ -121,6 +125,10 @@ impl Core {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
+        let same = self.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
+        let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
+        live.prompt_micro = cost.map(|cost| cost.micro);
+        Self::within(live, live.prompt_micro)?;
         live.card.user = live.user.is_none().then(|| self.user_above(id, live.after)).flatten();
         let open = OpenRun {
             card: live.card.clone(),
@@ -137,7 +145,13 @@ impl Core {
         writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
+        let noted = self.note_call(id, live);
+        let note = |(session, record)| Write::PutBranchRun { session, record: Box::new(record) };
+        writes.extend(noted.clone().map(note));
         self.store.write(writes)?;
+        if let Some((_, record)) = noted {
+            self.put_record(record);
+        }
         if let Ok(session) = self.session_mut(id) {
             if let (Some(branch), Some(_)) = (session.branch_mut(id), &anchor) {
                 branch.anchor = anchor;
@@ -145,9 +159,6 @@ impl Core {
             session.put_run(&live.card);
         }
         self.touched(id);
-        let same = self.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
-        let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
-        live.prompt_micro = cost.map(|cost| cost.micro);
         self.outlines.insert(id, live.solved.outline.clone());
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
@@ -160,6 +171,8 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: live.model.encoding,
             cancel: live.cancel.clone(),
+            until: live.watch.as_ref().and_then(Watch::until),
+            saves: true,
         })
     }
 
@@ -268,7 +281,7 @@ fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
 }
 
 /// The user message of a turn that opens.
-fn asked_node(
+pub(super) fn asked_node(
     session: &Session,
     base: Option<Slot>,
     text: &str,

@@ -32,7 +32,10 @@ impl Core {
         let mut swaps: Vec<Swap> = Vec::new();
         let mut parts: Vec<Vec<Slot>> = Vec::new();
         for item in items {
-            let (atom, _) = self.target(&source, item)?;
+            let (atom, _) = match pinned(&source, item) {
+                Some(atom) => (atom, None),
+                None => self.target(&source, item)?,
+            };
             if let Some(mark) = source.marks.iter().find(|mark| mark.target == atom && mark.note.is_some()) {
                 swaps.push(over(&target, copied(mark, &source)));
                 continue;
@@ -200,6 +203,14 @@ fn blank(target: Atom) -> Mark {
     }
 }
 
+/// The pinned text that is named by its id, as lists show it, or the beginning of it.
+fn pinned(branch: &Branch, item: &Item) -> Option<Atom> {
+    let Item::Named { text, .. } = item else { return None };
+    let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
+    let mut found = branch.marks.iter().filter(|mark| mark.note.is_some()).filter(begins);
+    found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)
+}
+
 /// A pinned text of another branch.
 fn copied(mark: &Mark, source: &Branch) -> Mark {
     Mark { inherited_from: Some(source.name.clone()), by: Actor::User, counted: None, ..mark.clone() }
@@ -222,6 +233,9 @@ fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>
         Atom::Section { .. } => return Err(none()),
     };
     let (first, last) = at(first).zip(at(last)).ok_or_else(none)?;
+    if !session.tree.contains(first, last) {
+        return Err(Failure::user("That range ends before it begins."));
+    }
     if !session.head(branch).is_some_and(|head| session.tree.contains(last, head)) {
         return Err(Failure::user(format!("That message is not on {}.", branch.name)));
     }

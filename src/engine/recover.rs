@@ -214,6 +214,8 @@ impl Core {
         Ok(self.store.session(id)?.as_ref() != Some(&old.card)
             || self.store.branches(id)? != branches
             || self.store.runs(id)? != old.runs
+            || !self.store.tags(id)?.iter().eq(old.tags.values())
+            || self.store.branch_runs(id)? != old.races
             || self.store.states(id)? != old.states)
     }
 
@@ -246,6 +248,8 @@ impl Core {
             }
         }
         let runs: Vec<RunCard> = fresh.runs.iter().filter(|run| !old.runs.contains(run)).cloned().collect();
+        let tags_changed = old.tags != fresh.tags;
+        let records: Vec<_> = fresh.races.iter().filter(|record| !old.races.contains(record)).cloned().collect();
         let card_changed = old.card != fresh.card;
         let removed = news.iter().any(|head| head.end == End::Removed);
         let branches: Vec<BranchId> = fresh.branches.iter().map(|branch| branch.id).collect();
@@ -263,6 +267,10 @@ impl Core {
         for branch in changed {
             self.show_branch(branch);
         }
+        if tags_changed {
+            self.show_tags(id);
+        }
+        self.show_records(&records);
         if card_changed {
             self.say(Event::Card(card));
         }

@@ -25,27 +25,22 @@ use crate::domain::message::{Content, Role};
 use crate::domain::plan::{Reason, Row, RowKind};
 use crate::domain::provider::Wire;
 use crate::domain::run::RunCard;
+use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
     /// Renders a stored call again, from the store alone.
     pub(super) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
         let run = self.one_run(prefix)?;
-        let stored = self.stored(&run)?;
+        let stored = stored(&self.store, &run)?;
         let session = Session::load(&self.store, run.session)?;
-        let bag = if run.edited { Bag::default() } else { self.restored(&stored, &session, &run)? };
+        let bag = if run.edited { Bag::default() } else { restored(&self.store, &stored, &session, &run)? };
         let wire = match by_hand(&stored)? {
             Some(wire) => wire,
             None => rendered(&stored, &bag)?.0,
         };
         let body = String::from_utf8_lossy(&wire.bytes).into_owned();
         Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
-    }
-
-    fn stored(&self, run: &RunCard) -> Result<Stored, Failure> {
-        let found = self.store.plan_by_prefix(&run.plan.to_string())?.pop();
-        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
-        serde_json::from_str(&json).map_err(|error| unreadable(&error))
     }
 
     /// Makes a stored call again on a scratch branch.
@@ -59,7 +54,7 @@ impl Core {
         if !self.sessions.contains_key(&run.session) {
             self.sessions.insert(run.session, Session::load(&self.store, run.session)?);
         }
-        let mut stored = self.stored(&run)?;
+        let mut stored = stored(&self.store, &run)?;
         let after = self.place(&run)?;
         let (profile, model) = to;
         let elsewhere = profile.is_some();
@@ -87,7 +82,7 @@ impl Core {
             stored.plan = made.ok_or_else(|| Failure::user("The question itself cannot be left out."))?;
         }
         let session = self.session_of(run.branch)?;
-        let bag = if run.edited { Bag::default() } else { self.restored(&stored, session, &run)? };
+        let bag = if run.edited { Bag::default() } else { restored(&self.store, &stored, session, &run)? };
         let solved = self.solved_again(stored, bag, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
@@ -103,7 +98,7 @@ impl Core {
         }
         let name = fresh_name(self.session_of(run.branch)?, "replay", 1);
         let what = format!("made a call again on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![Sprout { name, overrides: Some(overrides) }], what)?;
+        let made = self.sprout(run.branch, Some(after), vec![Sprout::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -148,64 +143,76 @@ impl Core {
             edited: by_hand,
         })
     }
+}
 
-    /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
-    fn restored(&self, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
-        let mut bag = Bag::default();
-        bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
-        bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
-        for state in &session.states {
-            let text = state_text(&state.text);
-            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-        }
-        for (hash, recipe) in &stored.cards {
-            let Some(node) = self.store.nodes(&[recipe.node])?.pop() else { continue };
-            let text = recipe.text(&searchable(&node.head, &node.content));
-            if Hash::of(text.as_bytes()) == *hash {
-                bag.blocks.insert(*hash, text.into());
-            }
-        }
-        for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
-            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-        }
-        for row in stored.plan.included() {
-            for item in &row.items {
-                let new = item.node.is_none() && item.role == Role::User;
-                let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
-                let slot = if new { asked } else { session.tree.by_key(item.key) };
-                if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
-                    let content = self.content(session.tree.head(slot).id)?;
-                    bag.contents.insert(item.key, Arc::new(content));
-                }
-            }
-            if let Some(text) = self.restored_block(row, session, &bag)? {
-                bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
-            }
-        }
-        Ok(bag)
+/// The plan of a call with what its request was made from.
+pub(super) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
+    let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
+    let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+    serde_json::from_str(&json).map_err(|error| unreadable(&error))
+}
+
+fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
+    let found = store.nodes(&[node])?.pop();
+    found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
+}
+
+/// The texts of a stored plan: ours from the plan, the others from the messages that it names.
+pub(super) fn restored(store: &Store, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
+    let mut bag = Bag::default();
+    bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
+    bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
+    for state in &session.states {
+        let text = state_text(&state.text);
+        bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
-
-    fn restored_block(&self, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
-        match row.kind {
-            RowKind::Card if !row.items.is_empty() => {
-                let parts: Vec<(Role, Arc<Content>)> = row
-                    .items
-                    .iter()
-                    .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
-                    .collect();
-                Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
-            }
-            RowKind::Quote if row.reason == Reason::Pending => {
-                let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
-                let mut texts = waited.map(|pending| super::pending::text(&pending));
-                Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
-            }
-            RowKind::Quote => {
-                let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
-                Ok(Some(quote_text(head, &self.content(head.id)?)))
-            }
-            _ => Ok(None),
+    for (hash, recipe) in &stored.cards {
+        let Some(node) = store.nodes(&[recipe.node])?.pop() else { continue };
+        let text = recipe.text(&searchable(&node.head, &node.content));
+        if Hash::of(text.as_bytes()) == *hash {
+            bag.blocks.insert(*hash, text.into());
         }
+    }
+    for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
+        bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+    }
+    for row in stored.plan.included() {
+        for item in &row.items {
+            let new = item.node.is_none() && item.role == Role::User;
+            let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
+            let slot = if new { asked } else { session.tree.by_key(item.key) };
+            if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
+                let content = content(store, session.tree.head(slot).id)?;
+                bag.contents.insert(item.key, Arc::new(content));
+            }
+        }
+        if let Some(text) = restored_block(store, row, session, &bag)? {
+            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        }
+    }
+    Ok(bag)
+}
+
+fn restored_block(store: &Store, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
+    match row.kind {
+        RowKind::Card if !row.items.is_empty() => {
+            let parts: Vec<(Role, Arc<Content>)> = row
+                .items
+                .iter()
+                .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
+                .collect();
+            Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
+        }
+        RowKind::Quote if row.reason == Reason::Pending => {
+            let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
+            let mut texts = waited.map(|pending| super::pending::text(&pending));
+            Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
+        }
+        RowKind::Quote => {
+            let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
+            Ok(Some(quote_text(head, &content(store, head.id)?)))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -233,7 +240,7 @@ fn by_hand(stored: &Stored) -> Result<Option<Wire>, Failure> {
     }
 }
 
-fn rendered(stored: &Stored, bag: &Bag) -> Result<(Wire, Outline), Failure> {
+pub(super) fn rendered(stored: &Stored, bag: &Bag) -> Result<(Wire, Outline), Failure> {
     render(&stored.plan, &stored.request, bag).map_err(|gone| {
         Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
     })
@@ -248,7 +255,7 @@ fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
         Item::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
         Item::TurnOf(node) | Item::Message(node) => node.to_string(),
         Item::Named { text, .. } => text.trim().to_owned(),
-        Item::Note(_) => return Err(gone()),
+        Item::Note(_) | Item::Span { .. } => return Err(gone()),
     };
     let starts = |id: String| !text.is_empty() && id.starts_with(&text);
     let fits = |row: &&Row| {

@@ -9,10 +9,12 @@ use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::message::NodeHead;
+use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::tree::{Slot, Tree};
 use crate::store::Store;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Traces given to the screen when a session opens.
@@ -34,6 +36,10 @@ pub(super) struct Session {
     /// Which of `states` suggest pins, oldest first.
     pub(super) suggesting: Vec<usize>,
     pub(super) runs: Vec<RunCard>,
+    /// Names and stars, by the message's key.
+    pub(super) tags: BTreeMap<Hash, Tag>,
+    /// The branches of races, in the order in which they were made.
+    pub(super) races: Vec<BranchRun>,
     /// All capsules, by id.
     pub(super) capsules: HashMap<Hash, Held>,
     pub(super) current: BranchId,
@@ -55,6 +61,8 @@ impl Session {
             state_at: HashMap::new(),
             suggesting: Vec::new(),
             runs: store.runs(id)?,
+            tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
+            races: store.branch_runs(id)?,
             capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
             current: BranchId(id.0),
             state_missing: HashSet::new(),
@@ -83,6 +91,8 @@ impl Session {
             branches: self.branches.clone(),
             current: self.current,
             runs: self.runs.clone(),
+            tags: self.tags.values().cloned().collect(),
+            races: self.races.clone(),
             traces: store.traces(self.card.id, TRACES)?,
             workspace,
             drafts: self.drafts(store)?,

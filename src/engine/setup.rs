@@ -11,6 +11,7 @@ use crate::domain::model::{ModelInfo, Profile, Quirk};
 use crate::domain::plan::Budget;
 use crate::domain::policy::{Layout, PolicySpec, StateBlock};
 use crate::domain::provider::{Provider, ProviderError};
+use crate::domain::race::Limits;
 use crate::domain::tokens::CountTokens;
 use crate::domain::trace::{RunTools, ToolSpec};
 use crate::store::Store;
@@ -73,6 +74,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
+    /// Where the person's own policies are kept; none where nothing is saved.
+    pub policies_dir: Option<std::path::PathBuf>,
     /// What configuration says of mode, policy, layout, budget and window.
     pub defaults: Overrides,
     /// What this one command line says; above everything else.
@@ -87,6 +90,8 @@ pub struct Setup {
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
+    /// How much a branch of a race may take, where the race itself does not say.
+    pub race: Limits,
     /// The workspace folder.
     pub workspace: String,
     /// Whether it is trusted.

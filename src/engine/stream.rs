@@ -46,6 +46,10 @@ pub(super) struct Call {
     pub(super) counter: Arc<dyn CountTokens>,
     pub(super) encoding: Encoding,
     pub(super) cancel: Arc<AtomicBool>,
+    /// When it is stopped.
+    pub(super) until: Option<Instant>,
+    /// What comes is saved piece by piece.
+    pub(super) saves: bool,
 }
 
 impl Call {
@@ -125,7 +129,8 @@ impl<'a> Flow<'a> {
         if self.saved.elapsed() >= SAVE || self.unsaved.text.len() >= SAVE_BYTES {
             self.save();
         }
-        !self.call.cancel.load(Ordering::Relaxed)
+        let late = self.call.until.is_some_and(|until| Instant::now() >= until);
+        !late && !self.call.cancel.load(Ordering::Relaxed)
     }
 
     fn pass_on(&mut self) {
@@ -144,7 +149,7 @@ impl<'a> Flow<'a> {
 
     fn save(&mut self) {
         self.saved = Instant::now();
-        if self.unsaved.is_empty() {
+        if self.unsaved.is_empty() || !self.call.saves {
             return;
         }
         let piece = std::mem::take(&mut self.unsaved);

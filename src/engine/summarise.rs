@@ -395,7 +395,7 @@ fn cover(turn: &SourceTurn) -> Cover {
 }
 
 /// What of a message is read: its words without a state block; of a tool's result the first lines that tell of an error.
-fn told(head: &NodeHead, content: &Content) -> String {
+pub(super) fn told(head: &NodeHead, content: &Content) -> String {
     let words = project::words(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {
         return words;

@@ -18,7 +18,7 @@ impl Core {
         let ops = self.store.ops(self.session()?.card.id)?;
         let back = |op: &Operation| op.changes.iter().rev().map(inverse).collect::<Vec<Change>>();
         let spent = |op: &Operation| by_program(op) && back(op).iter().any(|c| self.must_still_be(c, true).is_err());
-        let Some(op) = ops.into_iter().rev().find(|op| !op.undone && !spent(op)) else {
+        let Some(op) = ops.into_iter().rev().find(|op| !op.undone && !op.changes.is_empty() && !spent(op)) else {
             return Ok(Answer::Done("There is nothing to undo.".into()));
         };
         let back = back(&op);
@@ -30,7 +30,7 @@ impl Core {
     /// Does the oldest undone operation again.
     pub(super) fn redo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.session()?.card.id)?;
-        let Some(op) = ops.into_iter().find(|op| op.undone) else {
+        let Some(op) = ops.into_iter().find(|op| op.undone && !op.changes.is_empty()) else {
             return Ok(Answer::Done("There is nothing to do again.".into()));
         };
         self.carry_out(&op, &op.changes, false)?;
@@ -108,6 +108,7 @@ impl Core {
             Change::Title { before, .. } => self.session()?.card.title == *before,
             Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
             Change::State { .. } | Change::File { .. } => true,
+            Change::Tag { session, node, before, .. } => self.tag_stands(*session, *node, before.as_ref()),
             Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
         };
         if stands {
@@ -147,6 +148,9 @@ impl Core {
             }
             Change::Capsules { branch, before, after } => {
                 vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
+            }
+            Change::Tag { session, node, before, after } => {
+                vec![Write::PutTag { session: *session, node: *node, expect: before.clone(), tag: after.clone() }]
             }
             Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
             Change::File { .. } => Vec::new(),
@@ -193,7 +197,7 @@ impl Core {
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
             Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
-            Change::Title { .. } | Change::Memory { .. } | Change::File { .. } => {}
+            Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
@@ -243,6 +247,9 @@ impl Core {
     fn apply_beyond(&mut self, change: &Change) {
         if matches!(change, Change::Memory { .. }) {
             return self.memories_moved();
+        }
+        if let Change::Tag { session, node, after, .. } = change {
+            return self.put_tag(*session, *node, after.as_ref());
         }
         let Change::Title { after, .. } = change else { return };
         let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
@@ -310,6 +317,7 @@ fn inverse(change: &Change) -> Change {
         Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
         Change::Memory { before, after } => Change::Memory { before: after, after: before },
+        Change::Tag { session, node, before, after } => Change::Tag { session, node, before: after, after: before },
         Change::File { path, before, after } => Change::File { path, before: after, after: before },
         forked @ Change::Forked { .. } => forked,
     }

@@ -64,20 +64,21 @@ pub(super) struct Tries {
 }
 
 impl Core {
-    /// Has the other ways solved; answered when all are.
+    /// Has the other ways solved (the usual ones too, where that is wished); answered when all are.
     pub(super) fn what_if(
         &mut self,
         ticket: Ticket,
         id: BranchId,
         draft: Draft,
         arms: &[Overrides],
+        usual: bool,
     ) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let question = self.asked(&branch, &draft)?;
         let rules = self.rules(&branch)?;
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
-        for arm in self.usual(&branch, &rules) {
+        for arm in self.usual(&branch, &rules).into_iter().filter(|_| usual) {
             let changed = Branch { overrides: arm::over(&branch.overrides, &arm), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());
@@ -178,7 +179,9 @@ impl Core {
             let stale = Failure::new(FailureKind::Stale, "The branch changed while other ways were worked out.");
             return self.answer(ticket, Err(stale.todo("Ask again.")));
         }
+        self.recall_request(branch);
         let before = self.outlines.get(&branch).cloned();
+        let never = before.is_none() && self.last_request(branch).is_none();
         let present = all.first().and_then(|first| match &first.result {
             Some(Ok(solved)) => Some(solved.plan.clone()),
             _ => None,
@@ -187,9 +190,11 @@ impl Core {
         for tried in all {
             let result = match tried.result {
                 Some(Ok(solved)) => {
-                    let known = before.as_ref().filter(|_| tried.same_model);
-                    let same = known.map_or(0, |before| same_prefix(before, &solved.outline));
-                    let cost = self.prompt_cost(tried.price, &solved.plan, same);
+                    let same = match &before {
+                        _ if never || !tried.same_model => Some(0),
+                        before => before.as_ref().map(|before| same_prefix(before, &solved.outline)),
+                    };
+                    let cost = self.prompt_cost(tried.price, &solved.plan, same.unwrap_or(0));
                     let beside = present.as_deref().unwrap_or(&solved.plan);
                     Ok(Figures::of(&solved.plan, beside, same, cost))
                 }

@@ -72,6 +72,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         profile: start,
         model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
         policies: config.policies.clone(),
+        policies_dir: Some(config.paths.policies_dir()),
         defaults: defaults(config),
         call: call(config),
         state_block: state_block(settings.state_block),
@@ -85,6 +86,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         tools: tools(config),
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
+        race: settings.race.limits(),
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),
@@ -176,7 +178,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
-    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, ..plain(&config)? })
+    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, policies_dir: None, ..plain(&config)? })
 }
 
 const DEMO: &[u8] = include_bytes!("../../assets/demo/session.jsonl");

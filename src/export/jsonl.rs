@@ -2,7 +2,7 @@
 //! Not for: masking; that is done before.
 
 use crate::domain::message::{End, Part, Role};
-use crate::domain::record::{Record, Transcript};
+use crate::domain::record::{Record, TAG, Transcript};
 use serde_json::{Map, Value, json};
 
 /// Writes all records in their order.
@@ -51,10 +51,29 @@ fn line(record: &Record) -> Map<String, Value> {
     if record.hidden {
         line.insert("hidden".into(), true.into());
     }
-    if let Some(extra) = &record.content.extra {
-        line.insert("extra".into(), extra.clone());
-    }
+    keep_extra(record, &mut line);
     line
+}
+
+/// What is beside the content, with the message's name and star in it; where it is no object, beside it.
+fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
+    let mut tag = Map::new();
+    if !record.label.is_empty() {
+        tag.insert("label".into(), record.label.as_str().into());
+    }
+    if record.favourite {
+        tag.insert("favourite".into(), true.into());
+    }
+    let mut extra = record.content.extra.clone();
+    if !tag.is_empty() {
+        match extra.get_or_insert_with(|| json!({})) {
+            Value::Object(fields) => drop(fields.insert(TAG.into(), tag.into())),
+            _ => drop(line.insert(TAG.into(), tag.into())),
+        }
+    }
+    if let Some(extra) = extra {
+        line.insert("extra".into(), extra);
+    }
 }
 
 /// The fields that every reader of chat messages knows.

@@ -44,7 +44,7 @@ fn veiled(transcript: &Transcript, mask: bool) -> (Cow<'_, Transcript>, usize) {
 }
 
 fn cover_record(record: &mut Record) -> usize {
-    let mut found = cover(&mut record.lane);
+    let mut found = cover(&mut record.lane) + cover(&mut record.label);
     found += record.name.as_mut().map_or(0, cover) + record.model.as_mut().map_or(0, cover);
     let Content { parts, extra } = &mut record.content;
     for part in parts {

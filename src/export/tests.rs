@@ -15,6 +15,8 @@ fn record(id: &str, parent: Option<&str>, role: Role, parts: Vec<Part>) -> Recor
         lane: String::new(),
         hidden: false,
         model: None,
+        label: String::new(),
+        favourite: false,
     }
 }
 

@@ -4,7 +4,8 @@
 use super::json::{self, Object};
 use super::time;
 use crate::domain::message::{Content, End, Part, Role};
-use crate::domain::record::Record;
+use crate::domain::record::{Record, TAG};
+use crate::domain::tag::clean;
 use serde_json::{Value, json};
 
 /// What a message says of its parent.
@@ -51,6 +52,8 @@ impl Draft {
             lane: String::new(),
             hidden: true,
             model: None,
+            label: String::new(),
+            favourite: false,
         };
         Self { number, unit, parent, ghost: true, loose: false, current: false, record }
     }
@@ -133,7 +136,17 @@ fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String
     record.hidden = json::truth(object, "hidden").unwrap_or(false);
     record.model = json::text(object, "model");
     json::drop_null(object, "model");
-    record.content = Content { parts, extra: extra(object, kept) };
+    let beside = tag(object);
+    let mut extra = extra(object, kept);
+    let inside = match &mut extra {
+        Some(Value::Object(fields)) => tag(fields),
+        _ => None,
+    };
+    if inside.is_some() && extra.as_ref().and_then(Value::as_object).is_some_and(Object::is_empty) {
+        extra = None;
+    }
+    (record.label, record.favourite) = inside.or(beside).unwrap_or_default();
+    record.content = Content { parts, extra };
     Ok(())
 }
 
@@ -144,6 +157,19 @@ fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
         object.shift_remove(key);
     }
     Some(parts)
+}
+
+/// The name and star that our own export keeps; they are taken out.
+fn tag(fields: &mut Object) -> Option<(String, bool)> {
+    let known = |(key, value): (&String, &Value)| match key.as_str() {
+        "label" => value.is_string(),
+        "favourite" => value.is_boolean(),
+        _ => false,
+    };
+    fields.get(TAG)?.as_object().filter(|tag| !tag.is_empty() && tag.iter().all(known))?;
+    let tag = fields.shift_remove(TAG)?;
+    let label = tag.get("label").and_then(Value::as_str).map(clean).unwrap_or_default();
+    Some((label, tag.get("favourite").and_then(Value::as_bool).unwrap_or(false)))
 }
 
 fn extra(object: &mut Object, kept: Vec<Value>) -> Option<Value> {

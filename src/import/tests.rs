@@ -292,15 +292,30 @@ fn transcript() -> impl Strategy<Value = Transcript> {
     let record = (
         (any::<prop::sample::Index>(), any::<bool>(), roles, maybe(), content()),
         (ends, prop::option::of(any::<i64>()), "[a-z:]{0,4}", any::<bool>(), maybe()),
+        prop_oneof![3 => Just((String::new(), false)), 1 => ("[a-z]{1,5}( [a-z]{1,4})?", any::<bool>())],
     );
     let all = prop::collection::vec(record, 1..12);
     (all, "\\PC{0,9}", "\\PC{0,9}", prop::option::of(any::<prop::sample::Index>())).prop_map(
         |(all, source, title, current)| {
             let mut records: Vec<Record> = Vec::new();
-            for ((up, root, role, name, content), (end, at, lane, hidden, model)) in all {
+            for ((up, root, role, name, content), (end, at, lane, hidden, model), tag) in all {
                 let parent = (!root && !records.is_empty()).then(|| records[up.index(records.len())].id.clone());
                 let id = format!("n{} é\"", records.len());
-                records.push(Record { id, parent, role, name, content, end, at, lane, hidden, model });
+                let (label, favourite) = tag;
+                records.push(Record {
+                    id,
+                    parent,
+                    role,
+                    name,
+                    content,
+                    end,
+                    at,
+                    lane,
+                    hidden,
+                    model,
+                    label,
+                    favourite,
+                });
             }
             let current = current.map(|at| records[at.index(records.len())].id.clone());
             Transcript { source, title, records, current }

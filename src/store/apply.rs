@@ -4,8 +4,8 @@
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
-    branches, capsules, counts, embeddings, journal, memory, nodes, plans, removal, retrieval, runs, sessions, shelves,
-    steps, traces,
+    branches, capsules, counts, embeddings, journal, memory, nodes, plans, races, removal, retrieval, runs, sessions,
+    shelves, steps, tags, traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -113,6 +113,10 @@ impl<'a> Apply<'a> {
             Write::DeleteMemory { id, expect } => memory::delete(self, *id, *expect),
             Write::PutTransition { session, transition } => steps::put(self, *session, transition),
             Write::PutTouches { session, node, touches } => steps::put_touches(self, *session, *node, touches),
+            Write::PutTag { session, node, expect, tag } => {
+                tags::put(self, *session, *node, expect.as_ref(), tag.as_ref())
+            }
+            Write::PutBranchRun { session, record } => races::put(self, *session, record),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
             Write::Setting { key, value } => counts::set(self, key, value.as_deref()),

@@ -41,6 +41,13 @@ impl Store {
             if let Some(named) = &find.branch {
                 wanted.nodes = Some(nodes_of(conn, named, &wanted)?);
             }
+            if let Some(named) = &find.label {
+                let labelled = super::tags::labelled(conn, named)?;
+                wanted.nodes = Some(match wanted.nodes {
+                    Some(nodes) => nodes.intersection(&labelled).copied().collect(),
+                    None => labelled,
+                });
+            }
             let matching = (!find.phrases.is_empty()).then(|| wanted.expression());
             let found = scan(conn, &wanted, matching.as_deref(), limit)?;
             found.into_iter().map(|n| shown(conn, n, matching.as_deref())).collect()

@@ -10,6 +10,7 @@ use crate::domain::ids::{NodeId, SessionId};
 use crate::domain::mark::Mark;
 use crate::domain::message::{Content, Part};
 use crate::domain::op::{Change, Operation};
+use crate::domain::tag::Tag;
 use crate::domain::trace::ToolTrace;
 use rusqlite::OptionalExtension;
 use serde_json::Value;
@@ -106,6 +107,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     super::retrieval::forget_queries(apply, row)?;
     super::shelves::drop_all(apply, row)?;
     names(apply, row, &gone)?;
+    super::tags::forget(apply, row, &|tag| tagged(tag, &gone))?;
     operations(apply, row, &gone)?;
     apply.purge();
     Ok(())
@@ -294,11 +296,22 @@ fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), Store
     Ok(())
 }
 
-/// Undo must not bring a quotation back.
+/// Whether a name or star stood on what is gone, or the name quotes it.
+fn tagged(tag: &Tag, gone: &Gone) -> bool {
+    gone.keys.contains(&tag.node) || gone.quoted_in(&tag.label)
+}
+
+/// Undo must not bring a quotation back, nor a name onto what is gone.
 fn operations(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
     let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        operation.changes.retain(|change| {
+            let Change::Tag { before, after, .. } = change else { return true };
+            ![before, after].into_iter().flatten().any(|tag| tagged(tag, gone))
+        });
+        let fewer = operation.changes.len() < all;
         let mut lines = vec![(&mut operation.what, "a change")];
         for change in &mut operation.changes {
             match change {
@@ -307,7 +320,7 @@ fn operations(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreE
                 _ => {}
             }
         }
-        let mut changed = false;
+        let mut changed = fewer;
         for (line, instead) in lines {
             if gone.quoted_in(line) {
                 instead.clone_into(line);
@@ -344,6 +357,8 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "tool_trace",
         "file_text",
         "operation",
+        "tag",
+        "branch_run",
         "state_version",
         "branch",
         "node",

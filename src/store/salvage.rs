@@ -71,6 +71,8 @@ fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
         lane: row.get(8)?,
         hidden: row.get(10)?,
         model: row.get(9)?,
+        label: String::new(),
+        favourite: false,
     })
 }
 

@@ -12,7 +12,9 @@ use crate::domain::memory::Memory;
 use crate::domain::message::{Content, Node, NodeHead};
 use crate::domain::op::Operation;
 use crate::domain::plan::Anchor;
+use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::Transition;
@@ -263,6 +265,24 @@ pub enum Write {
         node: Hash,
         /// It.
         touches: Touches,
+    },
+    /// What stands on a message, when that still is `expect`, else `Moved`.
+    PutTag {
+        /// Where.
+        session: SessionId,
+        /// The message's key.
+        node: Hash,
+        /// What must be there.
+        expect: Option<Tag>,
+        /// What from now on.
+        tag: Option<Tag>,
+    },
+    /// What is kept of a branch of a race, new or changed.
+    PutBranchRun {
+        /// Where.
+        session: SessionId,
+        /// It.
+        record: Box<BranchRun>,
     },
     /// The account of a call.
     PutUsage(Box<UsageReport>),

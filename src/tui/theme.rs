@@ -45,6 +45,8 @@ inks! {
 /// Signs that carry meaning, so that colour never does it alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
+    /// Only ASCII.
+    pub ascii: bool,
     /// A sticky pin.
     pub pin: &'static str,
     /// A lease.
@@ -97,6 +99,8 @@ pub struct Glyphs {
     pub ellipsis: &'static str,
     /// Something unread.
     pub unread: &'static str,
+    /// A favourite.
+    pub star: &'static str,
     /// Around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
@@ -106,6 +110,7 @@ pub struct Glyphs {
 }
 
 const FANCY: Glyphs = Glyphs {
+    ascii: false,
     pin: "◆",
     lease: "◇",
     out: "✕",
@@ -132,12 +137,14 @@ const FANCY: Glyphs = Glyphs {
     within: "±",
     ellipsis: "…",
     unread: "•",
+    star: "★",
     sibling: ("‹", "›"),
     thumb: "┃",
     frame: border::PLAIN,
 };
 
 const PLAIN: Glyphs = Glyphs {
+    ascii: true,
     pin: "#",
     lease: "~",
     out: "x",
@@ -164,6 +171,7 @@ const PLAIN: Glyphs = Glyphs {
     within: "+-",
     ellipsis: "...",
     unread: "*",
+    star: "*",
     sibling: ("<", ">"),
     thumb: "#",
     frame: border::Set {

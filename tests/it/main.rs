@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
 mod active;
+mod branching;
 mod cli;
 mod cli_bad;
 mod cli_exchange;
@@ -25,7 +26,9 @@ mod pty;
 mod retrieval;
 mod scenarios;
 mod screens;
+mod stats;
 mod support;
 mod tokenizer;
+mod versions;
 mod whatif;
 mod wire;

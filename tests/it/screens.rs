@@ -1,5 +1,6 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
+mod branching;
 mod calls;
 mod composing;
 mod consent;
@@ -7,11 +8,13 @@ mod drafts;
 mod find;
 mod fixture;
 mod journeys;
+mod ledger;
 mod memories;
 mod over;
 mod pictures;
 mod props;
 mod whatif;
+mod workshop;
 
 use pleach::config::keymap::{Chord, Keymap};
 use pleach::domain::ids::NodeId;

@@ -7,6 +7,7 @@ use pleach::domain::failure::FailureKind;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mark::MarkKind;
 use pleach::domain::plan::Reason;
+use pleach::domain::race::Limits;
 use pleach::domain::run::RunStatus;
 use pleach::domain::whatif::WhatIf;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Replaying, Request};
@@ -44,7 +45,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
     let found = what_if(&mut client, branch, &asked, &["budget=900", "policy=nowhere", "model=other-model"]);
     let present = found.present.as_ref().unwrap();
     assert_eq!(present.plan, drawn.0, "the first line is the plan on the screen");
-    assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > 0);
+    assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > Some(0));
     let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
     for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
         assert!(titles.contains(&wanted), "{titles:?}");
@@ -65,7 +66,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
         assert_eq!(figures.items, kept, "{}: gained and lost account for every item", way.title);
         differ += u32::from(figures.sums[1].0 > 0);
         if way.title.starts_with("model") {
-            assert_eq!(figures.same, 0, "another model has nothing cached");
+            assert_eq!(figures.same, Some(0), "another model has nothing cached");
         }
         client.must(Request::Undo);
         assert_eq!(branch_of(&mut client, branch).overrides, before);
@@ -203,7 +204,7 @@ fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
 
 fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
     let arms: Vec<Overrides> = arms.iter().map(|words| arm::read(words).unwrap()).collect();
-    match client.must(Request::Race { branch, arms }) {
+    match client.must(Request::Race { branch, arms, limits: Limits::default() }) {
         Answer::Race(branches) => branches,
         other => panic!("{other:?}"),
     }
@@ -220,7 +221,8 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
     client.must(Request::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin });
     let before = branch_of(&mut client, branch);
-    let refused = client.ask(Request::Race { branch, arms: vec![Overrides::default()] }).unwrap_err();
+    let refused =
+        client.ask(Request::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }).unwrap_err();
     assert!(refused.what.contains("two to 8"), "{refused}");
     let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
     assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);

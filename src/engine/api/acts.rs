@@ -1,7 +1,7 @@
-//! Small parts of requests: what to do to memories, tasks and summaries, how to name calls.
-//! Not for: requests themselves (`request`).
+//! Small parts of requests: how to name calls, what to do to items, memories, tasks and summaries.
+//! Not for: requests themselves (`request`), drafts and how to name items (`draft`).
 
-use super::request::Draft;
+use super::draft::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
 use crate::domain::hash::Hash;
@@ -45,6 +45,15 @@ pub enum MemoryAct {
     Dismiss,
     /// It goes.
     Delete,
+}
+
+/// What becomes of a message's name and star.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TagAct {
+    /// This name, in place of any other; an empty one takes it off.
+    Label(String),
+    /// A star or none; the other than now when nothing is said.
+    Favourite(Option<bool>),
 }
 
 /// What becomes of a branch's tasks.
@@ -148,6 +157,13 @@ pub enum Condense {
     TakeBack {
         /// Which.
         capsule: Hash,
+    },
+    /// Puts a summary in use into other words: a level over it, for the same turns (undoable).
+    Rewrite {
+        /// Which.
+        capsule: Hash,
+        /// The new text, with what is kept word for word.
+        text: String,
     },
     /// The branch's capsules, newest first.
     List,

@@ -4,15 +4,18 @@
 //! The order of a turn: `TurnOpened`, then its run's card, `Stream` and what its rounds bring, then `Nodes` and `Branch`
 //! with what is kept, then the run's last card, then `TurnClosed`. Nothing of that turn comes after `TurnClosed`.
 
-use super::request::{Draft, Request, Ticket};
-use super::view::{Answer, Planned, Settings};
+use super::draft::{Draft, Ticket};
+use super::request::Request;
+use super::view::{Answer, AsideView, Planned, Settings};
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::condense::{By, CapsuleDraft};
 use crate::domain::consent::Asking;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::NodeHead;
+use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::tokens::Certainty;
 use crate::domain::trace::ToolTrace;
 use std::sync::Arc;
@@ -45,6 +48,17 @@ pub enum Event {
     },
     /// A branch came or changed.
     Branch(Box<Branch>),
+    /// All names and stars of a session, because one changed.
+    Tags {
+        /// Of which session.
+        session: SessionId,
+        /// They.
+        tags: Vec<Tag>,
+    },
+    /// What is kept of a branch of a race came or changed.
+    BranchRun(Box<BranchRun>),
+    /// A side question went on, or is over.
+    Aside(Box<AsideView>),
     /// The session's card changed.
     Card(SessionCard),
     /// A call began, moved on or ended.

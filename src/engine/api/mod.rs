@@ -5,13 +5,16 @@
 //! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
 
 mod acts;
+mod draft;
 mod event;
 mod request;
 mod view;
 
-pub use acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TaskAct, Which};
+pub use acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
-pub use request::{Draft, DraftKind, Item, Named, Request, Ticket};
+pub use request::Request;
 pub use view::{
-    Answer, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told, Weighed,
+    Answer, AsideView, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings, Told,
+    Weighed,
 };

@@ -1,70 +1,19 @@
-//! What is asked of the engine: requests, drafts, and how items are named.
-//! Not for: what comes back (`view`, `event`).
+//! What is asked of the engine.
+//! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TaskAct, Which};
+use super::acts::{Act, Condense, Exact, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
-use crate::domain::mode::SearchWish;
+use crate::domain::race::Limits;
 use crate::domain::record::Reading;
+use crate::domain::versions::ThingKind;
 use std::sync::Arc;
-
-/// Ties an answer to its request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
-
-/// What the next call is to answer.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message at the branch's head.
-    #[default]
-    Message,
-    /// Another answer to this user message (a node on the branch's path).
-    Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
-    Continue(NodeId),
-    /// A new version of this user message, as its sibling.
-    Edit(NodeId),
-}
-
-/// What is about to be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The words (empty for regenerate and continue).
-    pub text: Arc<str>,
-    /// What they are for.
-    pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
-    pub search: SearchWish,
-}
-
-/// How to name an item on which a person acts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// An atom, as a plan's row or a mark names it.
-    Atom(Atom),
-    /// The turn that holds this node.
-    TurnOf(NodeId),
-    /// Just this message.
-    Message(NodeId),
-    /// A free note of the person's own, to be pinned.
-    Note(String),
-    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
-    /// unless `message` is set.
-    Named {
-        /// What was typed.
-        text: String,
-        /// Just the message.
-        message: bool,
-    },
-}
-
-/// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
-pub type Named = Option<String>;
 
 /// What a person asks of the engine.
 #[derive(Clone, PartialEq, Debug)]
@@ -214,6 +163,38 @@ pub enum Request {
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
     },
+    /// What the next call would be under a policy, beside how it stands. Changes nothing.
+    TryPolicy {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// Which policy.
+        policy: String,
+    },
+    /// Things that a person edits, with their versions.
+    Things {
+        /// As a branch has them.
+        branch: BranchId,
+        /// Of which kind.
+        kind: ThingKind,
+    },
+    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
+    SavePolicy {
+        /// Its name.
+        name: String,
+        /// Its text.
+        text: String,
+        /// For a new one: the policy that it is a copy of.
+        preset: Option<String>,
+    },
+    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
+    StepPolicy {
+        /// Its name.
+        name: String,
+        /// On instead of back.
+        forward: bool,
+    },
     /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
     /// nothing; a newer one takes its place.
     Foresee {
@@ -305,6 +286,13 @@ pub enum Request {
     },
     /// The calls of a session, newest last.
     Runs,
+    /// What the calls of a branch, or of its whole session, came to, one after the other.
+    Ledger {
+        /// Of which branch.
+        branch: BranchId,
+        /// Of all branches of its session.
+        whole: bool,
+    },
     /// A stored plan, by a unique prefix of its id, or of a run's id.
     StoredPlan {
         /// The prefix.
@@ -368,12 +356,48 @@ pub enum Request {
         /// Without this item of the call.
         without: Option<Item>,
     },
-    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself.
+    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself. What
+    /// is asked first on each stands under the limits.
     Race {
         /// Whose head.
         branch: BranchId,
         /// The settings of each.
         arms: Vec<Overrides>,
+        /// What each may take at the most; where nothing is said, what the settings say.
+        limits: Limits,
+    },
+    /// Keeps one branch of a race: it takes the name of the branch that was raced, where that one stands as it stood; that
+    /// one and the others of the race are put away. One step (undoable).
+    KeepOne {
+        /// Which.
+        branch: BranchId,
+    },
+    /// Names or stars a message (undoable); for a turn, its question.
+    Tag {
+        /// A branch of the session.
+        branch: BranchId,
+        /// Which message.
+        item: Item,
+        /// What.
+        act: TagAct,
+    },
+    /// Asks beside a branch, in its present context: nothing becomes a message, no mark changes, no tool runs. Answered when
+    /// the call is written down; the answer comes in events. The call itself is kept and counted.
+    Aside {
+        /// In whose context.
+        branch: BranchId,
+        /// The question.
+        text: Arc<str>,
+    },
+    /// Stops a side question, or forgets its answer.
+    DropAside {
+        /// Its call.
+        run: RunId,
+    },
+    /// Makes a branch of a side question that is answered, at the place where it was asked (undoable).
+    KeepAside {
+        /// Its call.
+        run: RunId,
     },
     /// Puts several branches away in one step (undoable).
     PutAway {

@@ -11,6 +11,7 @@ use crate::domain::failure::Failure;
 use crate::domain::find::FoundMessages;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId};
+use crate::domain::ledger::Ledger;
 use crate::domain::mark::{Actor, Atom};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Node, NodeHead};
@@ -18,10 +19,13 @@ use crate::domain::meter::{Calibration, Learned, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
 use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::race::BranchRun;
 use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::trace::ToolTrace;
 use crate::domain::transition::{Standing, Transition};
+use crate::domain::versions::{Fault, Thing, ThingKind};
 use crate::domain::whatif::{Foreseen, WhatIf};
 use std::sync::Arc;
 
@@ -61,6 +65,8 @@ pub enum Answer {
     Text(String),
     /// Calls.
     Runs(Vec<RunCard>),
+    /// What calls came to.
+    Ledger(Box<Ledger>),
     /// A stored plan with the calls made from it.
     StoredPlan {
         /// The plan.
@@ -112,6 +118,17 @@ pub enum Answer {
     Draft(Option<Arc<CapsuleDraft>>),
     /// Capsules, newest level first.
     Capsules(Vec<CapsuleCard>),
+    /// Things of a kind, with their versions.
+    Things(ThingKind, Vec<Thing>),
+    /// A policy was changed.
+    Policies {
+        /// All names.
+        names: Vec<String>,
+        /// What was done.
+        said: String,
+    },
+    /// A text that cannot be what it should.
+    Refused(Fault),
     /// Figures; what a plan would tell is left empty.
     Stats(Box<Stats>),
     /// Records.
@@ -228,6 +245,27 @@ pub struct Finding {
     pub todo: String,
 }
 
+/// A side question: asked in a branch's present context, and no message of the tree.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AsideView {
+    /// Its call.
+    pub run: RunId,
+    /// The branch in whose context it was asked.
+    pub branch: BranchId,
+    /// The question.
+    pub question: Arc<str>,
+    /// The answer so far, state block included.
+    pub text: String,
+    /// Tokens of the answer so far, estimated.
+    pub tokens: u32,
+    /// Millionths of a dollar so far, where prices are known; what the server reported once it is over.
+    pub cost_micro: Option<u64>,
+    /// Its card, once it is over.
+    pub card: Option<Box<RunCard>>,
+    /// Why it failed, where it did.
+    pub failure: Option<Failure>,
+}
+
 /// A solved plan, or why there is none.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Planned {
@@ -265,6 +303,10 @@ pub struct SessionView {
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,
+    /// Names and stars on messages.
+    pub tags: Vec<Tag>,
+    /// What is kept of the branches of races.
+    pub races: Vec<BranchRun>,
     /// The newest tool traces, oldest first (at most 500).
     pub traces: Vec<ToolTrace>,
     /// Whether the workspace folder is trusted, and which it is.

@@ -127,6 +127,23 @@ CREATE TABLE embedding (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX embedding_by_key ON embedding (key);
 
+-- Names and stars that a person put on messages, by the message's key (JSON). They go with the message.
+CREATE TABLE tag (
+  session INTEGER NOT NULL REFERENCES session (n),
+  node BLOB NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (session, node)
+) STRICT, WITHOUT ROWID;
+
+-- The branches of races: settings, limits, calls, what they took (JSON; no texts of messages).
+CREATE TABLE branch_run (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  branch BLOB NOT NULL UNIQUE,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX branch_run_by_session ON branch_run (session, n);
+
 -- Texts of workspace files before and after tools changed them, for undo; they go with their session.
 CREATE TABLE file_text (
   session INTEGER NOT NULL REFERENCES session (n),

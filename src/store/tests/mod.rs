@@ -145,6 +145,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        aside: false,
         at: 20,
     }
 }

@@ -71,9 +71,7 @@ impl Guard {
             if self.ended {
                 break;
             }
-            if self.crowd.is_too_large(self.shell) {
-                self.report.swarm = true;
-                let _ = kill_process_group(self.shell, Signal::KILL);
+            if self.is_swarm() {
                 break;
             }
             match stopping {
@@ -86,12 +84,12 @@ impl Guard {
             }
         }
         let by_itself = self.ended && stopping.is_none();
-        let rest = if by_itself { living().len() } else { 0 };
+        let rest = if by_itself && !self.is_swarm() { living().len() } else { 0 };
         if rest > 0 {
             self.report.left = rest;
             self.signal(Signal::TERM);
             let since = Instant::now();
-            while since.elapsed() < REST && !living().is_empty() {
+            while since.elapsed() < REST && !self.is_swarm() && !living().is_empty() {
                 asked(false, Duration::from_millis(5));
                 self.reap();
             }
@@ -100,12 +98,20 @@ impl Guard {
         self.report
     }
 
+    /// Whether there are too many; then the first blow is done at once.
+    fn is_swarm(&mut self) -> bool {
+        let swarm = self.report.swarm || self.crowd.is_too_large(self.shell, self.ended);
+        if swarm && !self.report.swarm {
+            self.report.swarm = true;
+            self.signal(Signal::KILL);
+        }
+        swarm
+    }
+
     /// Kills until nothing is left.
     fn sweep(&mut self) {
         let since = Instant::now();
         while since.elapsed() < SWEEP {
-            // A group is killed in one go, so that nothing in it can outrun this.
-            let _ = kill_process_group(self.shell, Signal::KILL);
             self.signal(Signal::KILL);
             if !self.reap() {
                 return;
@@ -114,9 +120,17 @@ impl Guard {
         }
     }
 
+    /// To the shell's group in one go, so that nothing in it can outrun this, and to all others.
     fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.shell, signal);
-        for pid in living() {
+        if !self.ended {
+            let _ = kill_process_group(self.shell, signal);
+        }
+        let living = living();
+        // Once the shell is gone its number is the group's only while somebody is in that.
+        if self.ended && living.iter().any(|(_, group)| *group == self.shell.as_raw_nonzero().get()) {
+            let _ = kill_process_group(self.shell, signal);
+        }
+        for (pid, _) in living {
             let _ = kill_process(pid, signal);
         }
     }
@@ -151,12 +165,12 @@ fn asked(listen: bool, most: Duration) -> bool {
 
 /// Everything that descends from this process and has not ended.
 #[cfg(target_os = "linux")]
-fn living() -> Vec<Pid> {
+fn living() -> Vec<(Pid, i32)> {
     super::processes::descendants(rustix::process::getpid())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn living() -> Vec<Pid> {
+fn living() -> Vec<(Pid, i32)> {
     Vec::new()
 }
 
@@ -178,18 +192,19 @@ impl Crowd {
         Self { most, before: super::processes::tasks().unwrap_or(0), looked: Instant::now() }
     }
 
-    fn is_too_large(&mut self, shell: Pid) -> bool {
+    fn is_too_large(&mut self, shell: Pid, ended: bool) -> bool {
         let now = super::processes::tasks();
         let more = now.is_some_and(|now| now > self.before + self.most);
         if !more && self.looked.elapsed() < Duration::from_secs(1) {
             return false;
         }
         // While they are counted they stand still, or there would be many more of them by then.
-        if more {
+        let still = more && !ended;
+        if still {
             let _ = kill_process_group(shell, Signal::STOP);
         }
         let too_many = living().len() > self.most;
-        if more && !too_many {
+        if still && !too_many {
             let _ = kill_process_group(shell, Signal::CONT);
         }
         self.looked = Instant::now();
@@ -207,7 +222,7 @@ impl Crowd {
         Self {}
     }
 
-    fn is_too_large(&mut self, _: Pid) -> bool {
+    fn is_too_large(&mut self, _: Pid, _: bool) -> bool {
         false
     }
 }

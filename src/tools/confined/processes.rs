@@ -9,6 +9,7 @@ use std::fs;
 struct Process {
     pid: i32,
     parent: i32,
+    group: i32,
     threads: u64,
     ended: bool,
 }
@@ -26,11 +27,12 @@ fn read(pid: i32) -> Option<Process> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let ended = matches!(*fields.first()?, "Z" | "X");
-    Some(Process { pid, parent: fields.get(1)?.parse().ok()?, threads: fields.get(17)?.parse().ok()?, ended })
+    let group = fields.get(2)?.parse().ok()?;
+    Some(Process { pid, parent: fields.get(1)?.parse().ok()?, group, threads: fields.get(17)?.parse().ok()?, ended })
 }
 
-/// Everything beneath a process that has not ended.
-pub(super) fn descendants(of: Pid) -> Vec<Pid> {
+/// Everything beneath a process that has not ended, each with its group.
+pub(super) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
     let all = all();
     let mut known = BTreeSet::from([of.as_raw_nonzero().get()]);
     loop {
@@ -43,7 +45,10 @@ pub(super) fn descendants(of: Pid) -> Vec<Pid> {
         }
     }
     let living = all.iter().filter(|process| !process.ended && process.pid != of.as_raw_nonzero().get());
-    living.filter(|process| known.contains(&process.pid)).filter_map(|process| Pid::from_raw(process.pid)).collect()
+    living
+        .filter(|process| known.contains(&process.pid))
+        .filter_map(|process| Some((Pid::from_raw(process.pid)?, process.group)))
+        .collect()
 }
 
 /// Threads of a user's processes.

@@ -16,18 +16,20 @@ pub struct Calls {
     pub cursor: usize,
     /// The one that was taken to be compared with another.
     pub chosen: Option<RunId>,
+    /// The one to select once they are there.
+    pub wanted: Option<RunId>,
 }
 
 impl Calls {
     /// An empty list that is being read.
     #[must_use]
     pub fn new() -> Self {
-        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None }
+        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
     }
 
     /// Takes calls in, oldest first; the selection stays on its call.
     pub fn fill(&mut self, mut cards: Vec<RunCard>) {
-        let selected = self.selected().map(|card| card.id);
+        let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
         cards.reverse();
         let found = cards.iter().position(|card| Some(card.id) == selected);
         self.cursor = found.unwrap_or(self.cursor).min(cards.len().saturating_sub(1));

@@ -68,6 +68,17 @@ impl CompareView {
         *at = at.saturating_add_signed(by).min(20_000);
     }
 
+    /// Takes all turns from the last one that is taken up to the selected one; where none is, just that.
+    pub fn take_range(&mut self) {
+        let at = self.cursor[self.side];
+        if self.selected().is_none() {
+            return;
+        }
+        let taken = &mut self.taken[self.side];
+        let from = taken.range(..=at).next_back().or(taken.range(at..).next()).copied().unwrap_or(at);
+        taken.extend(from.min(at)..=from.max(at));
+    }
+
     /// Takes the selected turn to be picked with others, or no longer.
     pub fn take(&mut self) {
         let at = self.cursor[self.side];

@@ -6,10 +6,13 @@ use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::message::Role;
 use crate::domain::tree::{Slot, Tree};
 use std::collections::{HashMap, HashSet};
+
+/// More messages than so many do not come at once at the end of a path.
+const LONGEST: usize = 1_000;
 
 /// What the view's top edge holds on to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,6 +53,9 @@ pub struct Conversation {
     /// Why the last turn of a branch failed.
     pub failed: HashMap<BranchId, Failure>,
     branch: Option<BranchId>,
+    /// The branch's marks when the path was worked out.
+    marked: Vec<Mark>,
+    stale: bool,
 }
 
 impl Conversation {
@@ -60,6 +66,9 @@ impl Conversation {
             return 0;
         };
         let tip = branch.head.and_then(|head| session.tree.slot(head));
+        if let Some(from) = self.extend(&session.tree, branch, tip) {
+            return from;
+        }
         let path = tip.map(|tip| session.tree.path(tip)).unwrap_or_default();
         let same = self.path.iter().zip(&path).take_while(|(a, b)| a == b).count();
         let moved = self.branch != Some(branch.id);
@@ -69,6 +78,8 @@ impl Conversation {
         let mut sum = 0;
         self.weight = self.path.iter().map(|slot| weigh(&mut sum, session.tree.head(*slot).bytes)).collect();
         self.branch = Some(branch.id);
+        self.marked.clone_from(&branch.marks);
+        self.stale = false;
         if moved {
             self.place = Place::Bottom;
         }
@@ -76,6 +87,40 @@ impl Conversation {
             self.cursor = self.path.len().saturating_sub(1);
         }
         if moved { self.path.len() } else { same }
+    }
+
+    /// Lengthens the path by what came at its end. None where that is not all that happened.
+    fn extend(&mut self, tree: &Tree, branch: &Branch, tip: Option<Slot>) -> Option<usize> {
+        let (tip, last) = (tip?, *self.path.last()?);
+        if self.stale || self.branch != Some(branch.id) || self.marked != branch.marks {
+            return None;
+        }
+        let fresh: Vec<Slot> = std::iter::successors(Some(tip), |at| tree.parent(*at))
+            .take_while(|at| *at != last)
+            .take(LONGEST + 1)
+            .collect();
+        let above = fresh.last().map_or(Some(last), |first| tree.parent(*first));
+        if above != Some(last) || fresh.len() > LONGEST {
+            return None;
+        }
+        let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());
+        self.path.extend(fresh.into_iter().rev());
+        // A mark on a turn bears on its messages, so those of the last one are worked out from its question on.
+        let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
+        let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
+        self.marks.truncate(from);
+        self.marks.extend(marks(tree, &self.path[from..], branch));
+        let mut sum = self.weight.last().copied().unwrap_or(0);
+        self.weight.extend(self.path[old..].iter().map(|slot| weigh(&mut sum, tree.head(*slot).bytes)));
+        if at_end {
+            self.cursor = self.path.len() - 1;
+        }
+        Some(old)
+    }
+
+    /// A message of the path is another one now: everything is worked out again.
+    pub fn forget(&mut self) {
+        self.stale = true;
     }
 
     /// The selected message.

@@ -1,6 +1,7 @@
 //! The search over all messages: what was typed, what was found, which one is selected; and the places to go back to.
 //! Not for: looking anything up, or what keys do (`update`).
 
+use super::conversation::Place;
 use crate::domain::find::{FoundMessage, FoundMessages};
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 
@@ -14,8 +15,10 @@ pub struct Spot {
     pub session: SessionId,
     /// On which branch.
     pub branch: BranchId,
-    /// At which message; none is the end.
+    /// At which message; none is the composer.
     pub node: Option<NodeId>,
+    /// Where the view stood.
+    pub place: Place,
 }
 
 /// Remembers a place, unless it is the last one remembered.

@@ -1,23 +1,26 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
-//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`) or
-//! calls (`calls`).
+//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`), calls
+//! (`calls`) or things with their versions (`workshop`).
 
 use super::arena::Arena;
+use super::aside::AsidePane;
 use super::calls::{Calls, DiffView, Tale};
 use super::compare::CompareView;
 use super::composer::Draft;
 use super::consent::Ask;
 use super::drafts::{Desk, Shelf};
 use super::find::Finder;
+use super::ledger::Sheet;
 use super::overlay::Overlay;
 use super::picker::Picker;
 use super::raw::Raw;
 use super::tree::Grove;
 use super::whatif::Strip;
+use super::workshop::Workshop;
 use super::{Action, When};
 use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, RunId, SessionId};
+use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 use std::fmt;
 use std::sync::Arc;
@@ -99,6 +102,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Leaves the editor below, and what was typed in it.
+    DropText,
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }
@@ -129,6 +134,10 @@ pub enum Purpose {
     Remember,
     /// Other words for a memory.
     EditMemory(MemoryId),
+    /// The name of a copy of this policy.
+    CopyPolicy(String),
+    /// A message's name.
+    Label(NodeId),
     /// Why a call to a tool that waits there is refused.
     Refuse(BranchId, usize),
 }
@@ -156,6 +165,22 @@ pub enum Edited {
         /// Which.
         number: u64,
     },
+    /// A memory, by its id.
+    Memory(String),
+    /// A summary in use.
+    Summary {
+        /// On which branch.
+        branch: BranchId,
+        /// Which.
+        capsule: Hash,
+    },
+    /// A policy.
+    Policy {
+        /// Its name.
+        name: String,
+        /// For one that does not exist yet: what it is a copy of.
+        preset: Option<String>,
+    },
     /// A request, edited by hand for one call.
     Request {
         /// On which branch.
@@ -180,6 +205,26 @@ pub struct Editor {
     pub area: TextArea<'static>,
     /// What it is the text of.
     pub what: Edited,
+    /// Why it was not saved.
+    pub fault: Option<String>,
+    /// It is being saved, with this ticket.
+    pub saving: Option<u64>,
+    /// The text that it had, where a changed one is not to be dropped unasked.
+    pub before: Option<String>,
+}
+
+impl Editor {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Whether what was typed would be lost.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| *before != self.text())
+    }
 }
 
 impl fmt::Debug for Editor {
@@ -224,8 +269,14 @@ pub enum Layer {
     WhatIf(Box<Strip>),
     /// Answers side by side.
     Arena(Box<Arena>),
+    /// A side question.
+    Aside(Box<AsidePane>),
     /// Calls that were made.
     Calls(Box<Calls>),
+    /// What calls came to.
+    Ledger(Box<Sheet>),
+    /// Things with their versions.
+    Workshop(Box<Workshop>),
     /// What differs between two calls.
     Diff(Box<DiffView>),
     /// Two branches side by side.
@@ -260,9 +311,11 @@ impl Layer {
             Self::Tree(_) => vec![When::Tree, When::Panel, When::Always],
             Self::Picker(_) | Self::Find(_) | Self::Prompt(_) | Self::Question(_) => vec![When::Picker, When::Always],
             Self::Editor(_) => vec![When::Editor, When::Always],
-            Self::WhatIf(_) | Self::Arena(_) => vec![When::Trials, When::Panel, When::Always],
+            Self::WhatIf(_) | Self::Arena(_) | Self::Aside(_) => vec![When::Trials, When::Panel, When::Always],
             Self::Draft(_) | Self::Capsules(_) => vec![When::Drafts, When::Panel, When::Always],
             Self::Calls(_) | Self::Diff(_) | Self::History(_) => vec![When::Calls, When::Panel, When::Always],
+            Self::Ledger(_) => vec![When::Stats, When::Panel, When::Always],
+            Self::Workshop(_) => vec![When::Workshop, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
             Self::Consent(_) => vec![When::Consent, When::Panel, When::Always],
         }
@@ -288,6 +341,8 @@ impl Layer {
             | Self::WhatIf(_)
             | Self::Arena(_)
             | Self::Calls(_)
+            | Self::Ledger(_)
+            | Self::Workshop(_)
             | Self::Diff(_)
             | Self::Compare(_)
             | Self::Consent(_)
@@ -295,7 +350,7 @@ impl Layer {
             | Self::Find(_)
             | Self::Tree(_)
             | Self::Help { .. } => true,
-            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) => false,
+            Self::Picker(_) | Self::Question(_) | Self::Prompt(_) | Self::Aside(_) => false,
         }
     }
 }

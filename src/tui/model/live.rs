@@ -30,6 +30,8 @@ pub struct Live {
     pub after: Option<NodeId>,
     /// The run whose words come.
     pub run: Option<RunId>,
+    /// Where the branch stood when it began.
+    pub head: Option<NodeId>,
     /// The words so far, state block included.
     pub text: String,
     /// The thoughts so far.

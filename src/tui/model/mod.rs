@@ -3,6 +3,7 @@
 
 pub mod ahead;
 pub mod arena;
+pub mod aside;
 pub mod bodies;
 pub mod calls;
 pub mod compare;
@@ -11,7 +12,9 @@ pub mod consent;
 pub mod conversation;
 pub mod drafts;
 pub mod find;
+pub mod forest;
 pub mod layer;
+pub mod ledger;
 pub mod live;
 pub mod overlay;
 pub mod panel;
@@ -24,6 +27,7 @@ pub mod slash;
 pub mod status;
 pub mod tree;
 pub mod whatif;
+pub mod workshop;
 
 use crate::config::keymap;
 use crate::domain::branch::Overrides;
@@ -119,6 +123,12 @@ pub enum Pending {
     Find,
     /// Opening a session to go to a message, or to the end.
     OpenAt(Option<NodeId>),
+    /// Opening a session to go back to where the person was.
+    Back(find::Spot),
+    /// Another version of the message at this place of the path.
+    Sibling(usize),
+    /// A side question.
+    Aside,
     /// The list of sessions.
     Sessions,
     /// The list of models.
@@ -152,6 +162,14 @@ pub enum Pending {
     Capsules,
     /// The list of calls.
     Calls,
+    /// What the calls came to.
+    Ledger,
+    /// Things with their versions.
+    Things,
+    /// A change of one of them, after which they are read again.
+    ThingAct,
+    /// The next call under a policy.
+    TryPolicy,
     /// What differs between two calls.
     Diff,
     /// Two branches side by side.
@@ -290,7 +308,8 @@ impl Model {
             Some(layer::Layer::Overlay(overlay)) => overlay.ahead.due,
             _ => None,
         };
-        let all = [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell(), ahead];
+        let sifting = self.sifting().then_some(self.now);
+        let all = [self.plan.due, self.keep.due, self.status.until(), ticking, self.wait_to_tell(), ahead, sifting];
         all.into_iter().flatten().min()
     }
 
@@ -307,15 +326,29 @@ impl Model {
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);
-        for layer in &mut self.layers {
-            if let layer::Layer::Tree(grove) = layer {
-                grove.rebuild(session);
-            }
-        }
         let from = self.conversation.rebuild(session);
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);
         }
+    }
+
+    /// Brings the tree's screen up to the session, where it is open. Done before it is drawn or acted on, not with every
+    /// event, so that what comes in one burst is taken in at once.
+    pub fn sync_tree(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        for layer in &mut self.layers {
+            if let layer::Layer::Tree(grove) = layer {
+                let selected = grove.message(session);
+                session.sync_forest();
+                grove.sync(session, selected);
+            }
+        }
+    }
+
+    /// Whether a filter of the tree still looks.
+    #[must_use]
+    pub fn sifting(&self) -> bool {
+        matches!(self.layers.last(), Some(layer::Layer::Tree(grove)) if grove.looking())
     }
 
     /// Where keys count, most particular first.

@@ -2,7 +2,8 @@
 //! Below them the ends of the tree that no branch stands on, newest first. Not for: other nodes.
 
 use super::session::Session;
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::tree::Slot;
 use std::collections::{HashMap, HashSet};
 
 /// Ends without a branch that are listed.
@@ -45,6 +46,10 @@ pub struct Panel {
     pub cursor: usize,
     /// Branches that were put away are shown too.
     pub archived: bool,
+    /// The leaves among the nodes that are known, and of which session they are.
+    leaves: Vec<Slot>,
+    known: usize,
+    session: Option<SessionId>,
 }
 
 impl Panel {
@@ -79,6 +84,13 @@ impl Panel {
         self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
     }
 
+    /// Another session, or the same one read anew.
+    pub fn forget(&mut self) {
+        self.rows.clear();
+        self.leaves.clear();
+        (self.known, self.session) = (0, None);
+    }
+
     /// The selected branch.
     #[must_use]
     pub fn selected(&self) -> Option<BranchId> {
@@ -88,12 +100,24 @@ impl Panel {
     /// Leaves of the tree on which no branch stands.
     fn find_ends(&mut self, session: &Session) {
         let tree = &session.tree;
-        let heads: HashSet<NodeId> = session.branches.iter().filter_map(|branch| branch.head).collect();
-        let slots = 0..u32::try_from(tree.len()).unwrap_or(u32::MAX);
-        let end = |slot: &u32| tree.children(Some(*slot)).is_empty() && !heads.contains(&tree.head(*slot).id);
-        let mut ends: Vec<u32> = slots.filter(end).collect();
+        if self.session != Some(session.card.id) || self.known > tree.len() {
+            (self.session, self.known) = (Some(session.card.id), 0);
+            self.leaves.clear();
+        }
+        let fresh = self.known..tree.len();
+        self.known = tree.len();
+        self.leaves.extend(fresh.filter_map(|slot| Slot::try_from(slot).ok()));
+        self.leaves.retain(|slot| tree.children(Some(*slot)).is_empty());
+        let heads = session.branches.iter().filter_map(|branch| branch.head);
+        let heads: HashSet<Slot> = heads.filter_map(|id| tree.slot(id)).collect();
+        let mut ends: Vec<Slot> = self.leaves.iter().copied().filter(|slot| !heads.contains(slot)).collect();
         self.all_ends = ends.len();
-        ends.sort_by_key(|slot| std::cmp::Reverse((tree.head(*slot).at, *slot)));
+        let newest = |slot: &Slot| std::cmp::Reverse((tree.head(*slot).at, *slot));
+        if ends.len() > ENDS {
+            ends.select_nth_unstable_by_key(ENDS, newest);
+            ends.truncate(ENDS);
+        }
+        ends.sort_by_key(newest);
         let listed = ends.into_iter().take(ENDS).map(|slot| {
             let head = tree.head(slot);
             End { node: head.id, title: head.preview.clone(), messages: tree.depth(slot) + 1 }

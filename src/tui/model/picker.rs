@@ -3,7 +3,7 @@
 
 use super::Action;
 use crate::domain::consent::{Rule, RuleScope};
-use crate::domain::ids::{MemoryId, RunId, SessionId};
+use crate::domain::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
 
 /// What the list is of.
@@ -19,6 +19,8 @@ pub enum Kind {
     ReplayItems,
     /// Memories.
     Memories,
+    /// Messages with a name or a star.
+    Labels,
     /// Rules about calls to tools.
     Rules,
     /// Actions.
@@ -41,6 +43,8 @@ pub enum Choice {
     Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
+    /// Go to a message.
+    Message(NodeId),
     /// A rule about calls to tools.
     Rule(RuleScope, Rule),
     /// Do it.

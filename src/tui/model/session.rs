@@ -1,14 +1,18 @@
 //! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
 //! Not for: contents (`bodies`) or what is drawn (`conversation`, `panel`).
 
+use super::forest::Forest;
 use crate::domain::branch::{self, Branch, SessionCard};
 use crate::domain::failure::Failure;
+use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::lane::Lane;
 use crate::domain::message::NodeHead;
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
+use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
+use crate::domain::tag::Tag;
 use crate::domain::task;
 use crate::domain::trace::ToolTrace;
 use crate::domain::tree::Tree;
@@ -53,6 +57,12 @@ pub struct Session {
     pub settings: HashMap<BranchId, Settings>,
     /// Branches on which something came while the person stood elsewhere.
     pub unread: HashSet<BranchId>,
+    /// Names and stars, by the message's key.
+    pub tags: HashMap<Hash, Tag>,
+    /// What is kept of the branches of races.
+    pub races: HashMap<BranchId, BranchRun>,
+    /// The tree's stretches.
+    pub forest: Forest,
     by_user: HashMap<NodeId, RunCard>,
     by_answer: HashMap<NodeId, RunCard>,
     trace_of: HashMap<NodeId, usize>,
@@ -71,6 +81,9 @@ impl Session {
             workspace: (String::new(), false),
             settings: HashMap::new(),
             unread: HashSet::new(),
+            tags: HashMap::new(),
+            races: HashMap::new(),
+            forest: Forest::default(),
             by_user: HashMap::new(),
             by_answer: HashMap::new(),
             trace_of: HashMap::new(),
@@ -113,6 +126,22 @@ impl Session {
     #[must_use]
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.get(&self.current)
+    }
+
+    /// The name and star of a message.
+    #[must_use]
+    pub fn tag(&self, head: &NodeHead) -> Option<&Tag> {
+        if self.tags.is_empty() { None } else { self.tags.get(&head.key) }
+    }
+
+    /// Takes all names and stars in.
+    pub fn put_tags(&mut self, tags: Vec<Tag>) {
+        self.tags = tags.into_iter().map(|tag| (tag.node, tag)).collect();
+    }
+
+    /// Brings the stretches up to the tree and the branches.
+    pub fn sync_forest(&mut self) {
+        self.forest.sync(&self.tree, &self.branches, self.current);
     }
 
     /// Takes a branch in, new or changed.

@@ -65,8 +65,18 @@ pub const WORDED: &[Worded] = &[
     },
     Worded {
         name: "race",
-        words: "mode:off model:NAME … TEXT",
-        sentence: "Ask this on several new branches at once, each with settings of its own, side by side.",
+        words: "mode:off model:NAME [tokens:N cost:USD time:S] … TEXT",
+        sentence: "Ask this on several new branches at once, each with settings of its own, within limits, side by side.",
+    },
+    Worded {
+        name: "aside",
+        words: "TEXT",
+        sentence: "Ask this in the present context without a trace: the answer comes beside the chat and is dropped.",
+    },
+    Worded {
+        name: "label",
+        words: "NAME",
+        sentence: "Name the selected message, else the last one; without a name, take it off.",
     },
     Worded {
         name: "search",

@@ -1,51 +1,44 @@
-//! The session's tree as a place: stretches of messages between branch points, in the order in which they are read.
-//! Not for: single messages (`conversation`), or the list of branches (`panel`).
-//!
-//! A stretch ends where the tree parts, where a branch stands, or at a leaf. What goes on along the branch stood on stays at
-//! its indentation; the other ways stand before it, one step further in. So depth counts turnings and not messages.
+//! What is shown of a session's tree: stretches, folded or filtered, and the selected one.
+//! Not for: what is a stretch (`forest`), single messages (`conversation`), or the list of branches (`panel`).
 
+pub use super::forest::Row;
 use super::session::Session;
-use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::MarkKind;
+use crate::domain::ids::NodeId;
 use crate::domain::message::Role;
+use crate::domain::tag::Wanted;
 use crate::domain::tree::{Slot, Tree};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-/// A stretch of messages with nothing turning off inside it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// Its first message.
-    pub first: Slot,
-    /// Its last message.
-    pub last: Slot,
-    /// Turnings above it.
-    pub depth: u32,
-    /// It turns off here.
-    pub side: bool,
-    /// Messages in it.
-    pub messages: u32,
-    /// Messages that follow below it, on all ways.
-    pub below: u32,
-    /// On the path of the branch stood on.
-    pub on_path: bool,
-    /// A message in it is pinned on some branch.
-    pub pinned: bool,
-    /// The branches that stand at its end.
-    pub branches: Vec<BranchId>,
-    /// Stretches above it.
-    level: u32,
-    /// The place after all that is below it.
-    end: usize,
+/// Messages that are looked through in one go; the rest follows by itself, frame by frame.
+const SLICE: usize = 12_000;
+
+/// A line of the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// The place of its stretch.
+    pub row: usize,
+    /// The message that fits the filter, where there is one; none where a branch's name does.
+    pub hit: Option<Slot>,
+}
+
+/// A filter at work: where it is in the stretches that may fit.
+#[derive(Clone, Debug, Default)]
+struct Sift {
+    wanted: Wanted,
+    /// Stretches that may fit, with the message from which on they may; all when none.
+    among: Option<Vec<Shown>>,
+    next: usize,
+    /// The message at which a long stretch was left.
+    inside: Option<Slot>,
+    done: bool,
 }
 
 /// The screen.
 #[derive(Clone, Debug, Default)]
 pub struct Grove {
-    /// All stretches.
-    pub all: Vec<Row>,
-    /// Those that are shown, by place.
-    pub shown: Vec<usize>,
-    /// The selected one among the shown.
+    /// The lines.
+    pub shown: Vec<Shown>,
+    /// The selected one.
     pub cursor: usize,
     /// First messages of stretches below which nothing is shown.
     pub folded: HashSet<NodeId>,
@@ -57,59 +50,133 @@ pub struct Grove {
     pub page: usize,
     /// A message that no branch holds, for which this was opened, and its stretch.
     pub wanted: Option<(NodeId, Slot)>,
-    by_first: HashMap<Slot, usize>,
+    sift: Sift,
+    version: u64,
 }
 
 impl Grove {
     /// The tree of a session, with the stretch selected that holds a message; else the end of the branch stood on.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
-        let mut grove = Self::default();
-        grove.rebuild(session);
+        let mut grove = Self { version: session.forest.version, ..Self::default() };
+        grove.list(session);
         let head = session.branch().and_then(|branch| branch.head);
-        let wanted = node.or(head).and_then(|id| session.tree.slot(id));
-        if let Some(slot) = wanted {
-            grove.select(&session.tree, slot);
+        if let Some(slot) = node.or(head).and_then(|id| session.tree.slot(id)) {
+            grove.select(session, slot);
         }
         grove
     }
 
-    /// Works everything out again; the selection stays on its message.
-    pub fn rebuild(&mut self, session: &Session) {
-        let selected = self.selected().map(|row| row.first);
-        self.all = rows(session);
-        self.by_first = self.all.iter().enumerate().map(|(at, row)| (row.first, at)).collect();
+    /// Takes in that the stretches are others now; the selection stays on its message.
+    pub fn sync(&mut self, session: &Session, selected: Option<Slot>) {
+        if self.version == session.forest.version {
+            return;
+        }
+        self.version = session.forest.version;
         self.list(session);
         if let Some(slot) = selected {
-            self.select(&session.tree, slot);
+            self.select(session, slot);
         }
     }
 
-    /// Works out what is shown.
+    /// Works out what is shown: of a filter, as much as one slice gives.
     pub fn list(&mut self, session: &Session) {
-        let words = self.filter.trim().to_lowercase();
-        let mut at = 0;
+        self.sift = Sift { wanted: Wanted::read(&self.filter), ..Sift::default() };
+        self.begin(session);
+    }
+
+    /// The filter's words changed: where they only ask for more, what does not fit already is not looked at again.
+    pub fn refilter(&mut self, session: &Session) {
+        let wanted = Wanted::read(&self.filter);
+        if wanted == self.sift.wanted {
+            return;
+        }
+        let before = &self.sift.wanted;
+        let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
+        let among = narrower.then(|| std::mem::take(&mut self.shown));
+        self.sift = Sift { wanted, among, ..Sift::default() };
+        self.cursor = 0;
+        self.begin(session);
+    }
+
+    fn begin(&mut self, session: &Session) {
         self.shown.clear();
-        while let Some(row) = self.all.get(at) {
-            let folded = self.folded.contains(&session.tree.head(row.first).id);
-            if words.is_empty() || matches(session, row, &words) {
-                self.shown.push(at);
-            }
-            at = if folded && words.is_empty() { row.end } else { at + 1 };
+        if self.sift.wanted.is_empty() {
+            self.shown = self.visible(session);
+            self.sift.done = true;
+        } else if self.sift.wanted.tagged() {
+            self.shown = tagged(session, &self.sift.wanted);
+            self.sift.done = true;
+        } else {
+            self.step_filter(session);
         }
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
+    /// Whether the filter has not looked at everything yet.
+    #[must_use]
+    pub fn looking(&self) -> bool {
+        !self.sift.done
+    }
+
+    /// How far the filter is, in hundredths.
+    #[must_use]
+    pub fn looked(&self, session: &Session) -> usize {
+        let all = self.sift.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        self.sift.next * 100 / all.max(1)
+    }
+
+    /// Looks at one slice more.
+    pub fn step_filter(&mut self, session: &Session) {
+        let mut left = SLICE;
+        while left > 0 && !self.sift.done {
+            let at = self.sift.next;
+            let (place, from) = match &self.sift.among {
+                Some(among) => match among.get(at) {
+                    Some(line) => (line.row, line.hit),
+                    None => return self.sift.done = true,
+                },
+                None => (at, None),
+            };
+            let Some(row) = session.forest.rows.get(place) else {
+                return self.sift.done = true;
+            };
+            let from = self.sift.inside.take().or(from).unwrap_or(row.first);
+            match find(session, row, from, &self.sift.wanted, &mut left) {
+                Look::Hit(hit) => self.shown.push(Shown { row: place, hit }),
+                Look::Miss => {}
+                Look::Later(slot) => {
+                    self.sift.inside = Some(slot);
+                    return;
+                }
+            }
+            self.sift.next += 1;
+        }
+    }
+
+    /// The selected line.
+    #[must_use]
+    pub fn line(&self) -> Option<Shown> {
+        self.shown.get(self.cursor).copied()
+    }
+
     /// The selected stretch.
     #[must_use]
-    pub fn selected(&self) -> Option<&Row> {
-        self.shown.get(self.cursor).and_then(|at| self.all.get(*at))
+    pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
+        session.forest.rows.get(self.line()?.row)
+    }
+
+    /// The message that the selected line stands for: the one that fits the filter, else the first of the stretch.
+    #[must_use]
+    pub fn message(&self, session: &Session) -> Option<Slot> {
+        let line = self.line()?;
+        line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
     }
 
     /// Whether nothing is shown below a stretch although something follows.
     #[must_use]
     pub fn is_folded(&self, tree: &Tree, row: &Row) -> bool {
-        row.below > 0 && self.folded.contains(&tree.head(row.first).id)
+        row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
     }
 
     /// Moves.
@@ -122,13 +189,13 @@ impl Grove {
 
     /// Folds what is below the selected stretch; where there is nothing, or it is folded, goes to the one above.
     pub fn fold(&mut self, session: &Session) {
-        let Some(row) = self.selected() else { return };
+        let Some(row) = self.selected(session) else { return };
         let (level, id) = (row.level, session.tree.head(row.first).id);
         if row.below > 0 && !self.folded.contains(&id) && self.filter.is_empty() {
             self.folded.insert(id);
             return self.list(session);
         }
-        let above = |at: &usize| self.all[self.shown[*at]].level < level;
+        let above = |at: &usize| session.forest.rows[self.shown[*at].row].level < level;
         if let Some(at) = (0..self.cursor).rev().find(above) {
             self.cursor = at;
         }
@@ -136,7 +203,7 @@ impl Grove {
 
     /// Shows what is below the selected stretch; where it is shown, goes into it.
     pub fn unfold(&mut self, session: &Session) {
-        let Some(row) = self.selected() else { return };
+        let Some(row) = self.selected(session) else { return };
         let (below, id) = (row.below, session.tree.head(row.first).id);
         if self.folded.remove(&id) {
             self.list(session);
@@ -146,41 +213,88 @@ impl Grove {
     }
 
     /// Selects the stretch that holds a message; what is folded above it is opened.
-    pub fn select(&mut self, tree: &Tree, slot: Slot) {
-        let mut up = std::iter::successors(Some(slot), |slot| tree.parent(*slot));
-        let Some(at) = up.find_map(|slot| self.by_first.get(&slot).copied()) else { return };
-        let level = self.all[at].level;
-        let mut above = level;
+    pub fn select(&mut self, session: &Session, slot: Slot) {
+        let Some(at) = session.forest.place(slot) else { return };
         let mut opened = false;
-        for row in self.all[..at].iter().rev() {
-            if row.level < above {
-                above = row.level;
-                opened |= self.folded.remove(&tree.head(row.first).id);
+        if !self.folded.is_empty() {
+            let mut above = session.forest.rows[at].level;
+            for row in session.forest.rows[..at].iter().rev() {
+                if row.level < above {
+                    above = row.level;
+                    opened |= self.folded.remove(&session.tree.head(row.first).id);
+                }
             }
         }
         if opened {
-            self.shown = self.visible(tree);
+            self.list(session);
         }
-        if let Ok(cursor) = self.shown.binary_search(&at) {
+        if let Ok(cursor) = self.shown.binary_search_by_key(&at, |line| line.row) {
             self.cursor = cursor;
         }
     }
 
-    fn visible(&self, tree: &Tree) -> Vec<usize> {
+    fn visible(&self, session: &Session) -> Vec<Shown> {
+        let rows = &session.forest.rows;
+        let line = |row: usize| Shown { row, hit: None };
+        if self.folded.is_empty() {
+            return (0..rows.len()).map(line).collect();
+        }
         let mut at = 0;
         let mut shown = Vec::new();
-        while let Some(row) = self.all.get(at) {
-            shown.push(at);
-            at = if self.folded.contains(&tree.head(row.first).id) { row.end } else { at + 1 };
+        while let Some(row) = rows.get(at) {
+            shown.push(line(at));
+            let folded = self.folded.contains(&session.tree.head(row.first).id);
+            at = if folded { row.end as usize } else { at + 1 };
         }
         shown
     }
 }
 
-/// The messages of a stretch.
-fn slots<'a>(tree: &'a Tree, row: &Row) -> impl Iterator<Item = Slot> + 'a {
-    let last = row.last;
-    std::iter::successors(Some(row.first), move |slot| {
+/// What a look at a stretch came to.
+enum Look {
+    Hit(Option<Slot>),
+    Miss,
+    /// Not all of it was looked at: it goes on from this message.
+    Later(Slot),
+}
+
+/// Looks through a stretch, as far as there is anything `left` to do.
+fn find(session: &Session, row: &Row, from: Slot, wanted: &Wanted, left: &mut usize) -> Look {
+    let words = wanted.words.as_str();
+    let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
+    if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
+        return Look::Hit(None);
+    }
+    for slot in slots(&session.tree, from, row.last) {
+        if *left == 0 {
+            return Look::Later(slot);
+        }
+        *left -= 1;
+        let head = session.tree.head(slot);
+        if has(&head.preview, words) || session.tag(head).is_some_and(|tag| has(&tag.label, words)) {
+            return Look::Hit(Some(slot));
+        }
+    }
+    Look::Miss
+}
+
+/// The stretches that hold a message whose name or star fits: looked up from the names, which are few.
+fn tagged(session: &Session, wanted: &Wanted) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
+        let Some(slot) = session.tree.by_key(tag.node) else { continue };
+        let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
+        if let Some(row) = session.forest.place(slot).filter(|_| said) {
+            found.push(Shown { row, hit: Some(slot) });
+        }
+    }
+    found.sort_by_key(|line| (line.row, line.hit.map(|slot| session.tree.depth(slot))));
+    found
+}
+
+/// The messages of a stretch from one on.
+fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_ {
+    std::iter::successors(Some(from), move |slot| {
         (*slot != last).then(|| tree.children(Some(*slot)).first().copied()).flatten()
     })
 }
@@ -188,87 +302,39 @@ fn slots<'a>(tree: &'a Tree, row: &Row) -> impl Iterator<Item = Slot> + 'a {
 /// The words by which a stretch is known: its first question, else its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> &'a str {
-    let asked = slots(tree, row).take(4).find(|slot| tree.head(*slot).role == Role::User);
+    let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     tree.head(asked.unwrap_or(row.first)).preview.as_str()
 }
 
-fn matches(session: &Session, row: &Row, words: &str) -> bool {
-    let named = |id: &BranchId| session.find(*id).is_some_and(|branch| has(&branch.name, words));
-    row.branches.iter().any(named) || slots(&session.tree, row).any(|slot| has(&session.tree.head(slot).preview, words))
-}
-
-/// Whether words stand in a text, in any case. Plain text is not copied for it.
+/// Whether words (in lower case) stand in a text, in any case. Plain text is not copied for it.
 fn has(text: &str, words: &str) -> bool {
-    if text.is_ascii() && words.is_ascii() {
-        let (text, words) = (text.as_bytes(), words.as_bytes());
-        return words.is_empty() || text.windows(words.len()).any(|part| part.eq_ignore_ascii_case(words));
+    if !(text.is_ascii() && words.is_ascii()) {
+        return text.to_lowercase().contains(words);
     }
-    text.to_lowercase().contains(words)
+    let (text, words) = (text.as_bytes(), words.as_bytes());
+    let Some((first, rest)) = words.split_first() else { return true };
+    let Some(last) = text.len().checked_sub(words.len()) else { return false };
+    let upper = first.to_ascii_uppercase();
+    (0..=last).any(|at| {
+        (text[at] == *first || text[at] == upper) && text[at + 1..at + words.len()].eq_ignore_ascii_case(rest)
+    })
 }
 
-fn rows(session: &Session) -> Vec<Row> {
-    let tree = &session.tree;
-    let mut heads: HashMap<Slot, Vec<BranchId>> = HashMap::new();
-    for branch in session.branches.iter().filter(|b| !b.archived || b.id == session.current) {
-        if let Some(slot) = branch.head.and_then(|id| tree.slot(id)) {
-            heads.entry(slot).or_default().push(branch.id);
-        }
-    }
-    let path = session.branch().and_then(|branch| branch.head).and_then(|id| tree.slot(id));
-    let mut on_path = vec![false; tree.len()];
-    for slot in path.map(|tip| tree.path(tip)).unwrap_or_default() {
-        on_path[slot as usize] = true;
-    }
-    let pinned = pinned(session);
-    let main = |ways: &[Slot]| ways.iter().find(|slot| on_path[**slot as usize]).or(ways.last()).copied();
-    let mut all: Vec<Row> = Vec::new();
-    let mut todo: Vec<(Slot, u32, u32, bool)> =
-        tree.children(None).iter().rev().map(|root| (*root, 0, 0, false)).collect();
-    while let Some((first, depth, level, side)) = todo.pop() {
-        let (mut last, mut messages, mut pin) = (first, 1, pinned.contains(&first));
-        while let [only] = tree.children(Some(last))
-            && !heads.contains_key(&last)
-        {
-            last = *only;
-            messages += 1;
-            pin |= pinned.contains(&last);
-        }
-        let ways = tree.children(Some(last));
-        let on = main(ways);
-        todo.extend(on.map(|slot| (slot, depth, level + 1, false)));
-        let others = ways.iter().rev().filter(|slot| Some(**slot) != on);
-        todo.extend(others.map(|slot| (*slot, depth + 1, level + 1, true)));
-        let branches = heads.get(&last).cloned().unwrap_or_default();
-        let on_path = on_path[first as usize];
-        all.push(Row { first, last, depth, side, messages, below: 0, on_path, pinned: pin, branches, level, end: 0 });
-    }
-    measure(&mut all);
-    all
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
 
-/// Works out where what is below each stretch ends, and how many messages that is.
-fn measure(all: &mut [Row]) {
-    let mut sums = vec![0_u32; all.len() + 1];
-    let mut open: Vec<usize> = Vec::new();
-    for at in 0..all.len() {
-        sums[at + 1] = sums[at] + all[at].messages;
-        while let Some(before) = open.last().copied().filter(|before| all[*before].level >= all[at].level) {
-            all[before].end = at;
-            open.pop();
+    proptest! {
+        #[test]
+        fn words_are_found_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
+            prop_assert_eq!(has(&text, &words), text.to_lowercase().contains(&words));
         }
-        open.push(at);
     }
-    for at in open {
-        all[at].end = all.len();
-    }
-    for at in 0..all.len() {
-        all[at].below = sums[all[at].end] - sums[at + 1];
-    }
-}
 
-/// The messages that are pinned on some branch.
-fn pinned(session: &Session) -> HashSet<Slot> {
-    let marks = session.branches.iter().flat_map(|branch| &branch.marks);
-    let sticky = marks.filter(|mark| matches!(mark.kind, MarkKind::Sticky));
-    sticky.filter_map(|mark| session.tree.by_key(mark.target.key())).collect()
+    #[test]
+    fn other_letters_are_found_too() {
+        assert!(has("ÜBER den Wolken", "über"));
+        assert!(!has("a", "ab"));
+    }
 }

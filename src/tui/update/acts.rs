@@ -2,6 +2,7 @@
 //! Not for: branches and settings (`branches`).
 
 use super::{ask, send};
+use crate::domain;
 use crate::domain::ids::NodeId;
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::{End, Role};
@@ -72,13 +73,13 @@ pub(super) fn selected_item(model: &Model, message: bool) -> Option<Item> {
 }
 
 /// The node that is selected, wherever the focus is.
-fn selected_node(model: &Model) -> Option<NodeId> {
+pub(super) fn selected_node(model: &Model) -> Option<NodeId> {
     if let Some(Layer::Overlay(overlay)) = model.layers.last() {
         return overlay.selected_node();
     }
     let session = model.session.as_ref()?;
     let slot = match model.layers.last() {
-        Some(Layer::Tree(grove)) => grove.selected().map(|row| row.first),
+        Some(Layer::Tree(grove)) => grove.message(session),
         _ => model.conversation.selected(),
     };
     slot.map(|slot| session.tree.head(slot).id)
@@ -100,7 +101,8 @@ pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             last
         }
         (Some(Layer::Tree(grove)), _) => {
-            grove.selected().zip(model.session.as_ref()).map(|(row, session)| session.tree.head(row.last).id)
+            let session = model.session.as_ref();
+            session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
         }
         (_, Focus::Conversation) => selected_node(model),
         (_, Focus::Branches) => {
@@ -109,6 +111,7 @@ pub(super) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         _ => None,
     };
+    super::find::leave_here(model);
     send(model, Request::Fork { branch, at, name: None, switch: true }, Pending::Fork(None), out);
 }
 
@@ -157,11 +160,28 @@ pub(super) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows another version of the selected message.
+/// Shows another version of the selected message, or of the nearest one above it that has any. The version stays selected,
+/// so that the same key goes on through all of them.
 pub(super) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    if let Some(node) = selected_node(model) {
-        send(model, Request::Sibling { branch, node, step }, Pending::Act, out);
+    let Some(session) = &model.session else { return };
+    let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
+    let turns = |slot: &domain::tree::Slot| session.tree.place(*slot).1 > 1;
+    let at = upto.iter().rposition(turns);
+    let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
+    let Some(node) = node else { return };
+    let pending = at.map_or(Pending::Act, Pending::Sibling);
+    send(model, Request::Sibling { branch, node, step }, pending, out);
+}
+
+/// Another version is shown: it is selected, and it is said which one it is.
+pub(super) fn version(model: &mut Model, at: usize) {
+    model.conversation.select(at);
+    let Some(session) = &model.session else { return };
+    let Some(slot) = model.conversation.selected() else { return };
+    let (place, count) = session.tree.place(slot);
+    if count > 1 {
+        model.status.say(Weight::Notice, format!("Version {} of {count}.", place + 1), model.now);
     }
 }
 
@@ -169,6 +189,9 @@ pub(super) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
 pub(super) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.layers.last() {
         Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
+        Some(Layer::Aside(pane)) => {
+            return out.push(Cmd::Copy(domain::state::strip(&pane.text, pane.card.is_some())));
+        }
         Some(Layer::Raw(raw)) => return out.push(Cmd::Copy(raw.body.to_string())),
         Some(Layer::Draft(desk)) => {
             let text = desk.draft.as_ref().and_then(|draft| draft.capsule.text.clone());

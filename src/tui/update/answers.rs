@@ -2,7 +2,9 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble};
+use super::{
+    ask, calls, composing, drafts, find, lists, memories, open, overlay, raw, send, trials, trouble, workshop,
+};
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
@@ -25,6 +27,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         return overlay::ahead(model, ticket.0, result);
     }
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
+    let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
     let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
@@ -49,7 +52,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             trouble(model, &failure);
         }
         (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
-        (Pending::OpenAt(_), Err(failure)) => {
+        (Pending::Aside, result) => super::aside::asked(model, ticket.0, result, out),
+        (Pending::OpenAt(_) | Pending::Back(_), Err(failure)) => {
             // A sentence is not seen under a full screen.
             model.layers.clear();
             trouble(model, &failure);
@@ -74,6 +78,11 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
             opened(model, &view, out);
             find::arrive(model, node);
         }
+        (Pending::Back(spot), Answer::Opened(view)) => {
+            opened(model, &view, out);
+            find::stand(model, spot);
+        }
+        (Pending::Sibling(at), Answer::Branch(_)) => super::acts::version(model, at),
         (Pending::Earlier(id), Answer::Bodies(nodes)) => {
             if model.session.as_ref().is_some_and(|session| session.card.id == id) {
                 composing::earlier(model, &nodes);
@@ -161,14 +170,18 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     view.runs.iter().cloned().for_each(|card| session.put_run(card));
     view.traces.iter().cloned().for_each(|trace| session.put_trace(trace));
     session.workspace = view.workspace.clone();
+    session.put_tags(view.tags.clone());
+    session.races = view.races.iter().map(|record| (record.branch, record.clone())).collect();
     if let Some(old) = model.session.as_mut().filter(|old| old.card.id == session.card.id) {
         session.settings = std::mem::take(&mut old.settings);
+        session.unread = std::mem::take(&mut old.unread);
+        session.unread.remove(&view.current);
     }
     view.drafts.iter().for_each(|(branch, text)| model.composer.restore(*branch, text));
     model.composer.swap(before, view.current);
     model.session = Some(session);
     model.panel.cursor = 0;
-    model.panel.rows.clear();
+    model.panel.forget();
     model.layers.retain(|layer| !matches!(layer, Layer::Picker(_)));
     model.focus = Focus::Composer;
     model.plan.shown = None;

@@ -271,6 +271,8 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         }
         ("remember", Some(text)) => super::memories::remember(model, &text, out),
         ("remember", None) => super::memories::open(model, out),
+        ("aside", words) => super::aside::ask(model, &words.unwrap_or_default(), out),
+        ("label", words) => super::tags::named(model, &words.unwrap_or_default(), out),
         ("race", words) => super::trials::race(model, &words.unwrap_or_default(), out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => super::find::open(model, words.unwrap_or_default(), out),

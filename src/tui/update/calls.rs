@@ -1,13 +1,14 @@
 //! The list of calls, what differs between two of them, and an item over the calls of the branch.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, compare, send};
+use super::{acts, compare, ledger, send};
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::failure::Failure;
+use crate::domain::ids::RunId;
 use crate::domain::mark::Atom;
 use crate::domain::run::RunCard;
 use crate::engine::api::{Answer, Item, Request, Which};
-use crate::tui::model::calls::{DiffView, Tale};
+use crate::tui::model::calls::{Calls, DiffView, Tale};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
@@ -36,6 +37,8 @@ pub(super) fn answer(
 ) -> Option<(Pending, Result<Answer, Failure>)> {
     match (what_for, result) {
         (Pending::Calls, Ok(Answer::Runs(cards))) => came(model, &cards),
+        (Pending::Ledger, Ok(Answer::Ledger(found))) => ledger::came(model, ticket, found),
+        (Pending::Ledger, Err(failure)) => ledger::failed(model, ticket, &failure),
         (Pending::Diff, Ok(Answer::Diff(diff))) => differs(model, ticket, diff),
         (Pending::Diff, Err(failure)) => undiffered(model, ticket, &failure),
         (Pending::Compare, Ok(Answer::Compared(compared))) => compare::came(model, ticket, compared),
@@ -67,6 +70,13 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
+/// Opens the list with a call selected.
+pub(super) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Calls(_)));
+    send(model, Request::Runs, Pending::Calls, out);
+    model.layers.push(Layer::Calls(Box::new(Calls { wanted: Some(run), ..Calls::new() })));
+}
+
 /// The calls came.
 fn came(model: &mut Model, cards: &[RunCard]) {
     for layer in &mut model.layers {
@@ -77,7 +87,8 @@ fn came(model: &mut Model, cards: &[RunCard]) {
 }
 
 /// A call began or changed.
-pub(super) fn changed(model: &mut Model, card: &RunCard) {
+pub(super) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
+    ledger::changed(model, out);
     for layer in &mut model.layers {
         if let Layer::Calls(calls) = layer {
             calls.put(card);

@@ -22,6 +22,11 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
                 view.take();
             }
         }
+        Action::TakeRange => {
+            if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+                view.take_range();
+            }
+        }
         Action::PickOver => pick(model, out),
         Action::BringBack => bring_back(model, out),
         _ => {}

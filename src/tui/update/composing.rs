@@ -93,7 +93,7 @@ pub(super) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
         None => model.composer.text(),
         Some(Layer::Editor(editor)) => match editor.what {
             Edited::Request { .. } => Safe::reveal(&editor.area.lines().join("\n")).into(),
-            Edited::State(_) | Edited::Draft { .. } => editor.area.lines().join("\n").into(),
+            _ => editor.area.lines().join("\n").into(),
         },
         Some(_) => return,
     };
@@ -111,7 +111,7 @@ pub(super) fn edited(model: &mut Model, result: Result<String, String>) {
             let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
             let lines = match editor.what {
                 Edited::Request { .. } => super::raw::marked(&text),
-                Edited::State(_) | Edited::Draft { .. } => clean().split('\n').map(str::to_owned).collect(),
+                _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
             };
             editor.area = composer::area(lines);
         }

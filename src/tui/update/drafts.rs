@@ -117,7 +117,8 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let lines = clean.split('\n').map(str::to_owned).collect();
     let title = "The draft's text (what is kept word for word is added by itself)".to_owned();
     let what = Edited::Draft { branch, number };
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
 /// The edited text goes to the engine.

@@ -4,8 +4,8 @@
 use super::{answers, ask, calls, consent, drafts};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
-use crate::domain::ids::BranchId;
-use crate::domain::message::NodeHead;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::message::{NodeHead, Role};
 use crate::domain::plan::Warning;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::trace::ToolTrace;
@@ -30,15 +30,27 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             }
         }
         Event::Branch(branch) => branch_came(model, *branch, out),
+        Event::Tags { session, tags } => {
+            if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
+                open.put_tags(tags);
+            }
+        }
+        Event::BranchRun(record) => {
+            if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
+                session.races.insert(record.branch, *record);
+            }
+        }
+        Event::Aside(view) => super::aside::came(model, *view),
         Event::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
             }
         }
-        Event::Run(card) => run(model, *card),
+        Event::Run(card) => run(model, *card, out),
         Event::TurnOpened { branch, text, after } => {
             model.conversation.failed.remove(&branch);
-            model.live.insert(branch, Live::open(text, after, model.now));
+            let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
+            model.live.insert(branch, Live { head, ..Live::open(text, after, model.now) });
             model.plan.best = model.plan.best.filter(|best| best.branch != branch);
             if is_current(model, branch) {
                 model.conversation.follow();
@@ -136,6 +148,9 @@ fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
         if changed {
             model.bodies.forget(head.id);
         }
+        if session.tree.get(head.id).is_some_and(|old| *old != head) {
+            model.conversation.forget();
+        }
         session.tree.insert(head);
     }
     model.refresh();
@@ -148,10 +163,18 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         return;
     }
     let id = branch.id;
-    let moved = session.find(id).is_none_or(|old| old.head != branch.head);
-    if moved && id != session.current {
+    // Unread is an answer that came below where the branch stood: not a fork, an undo or a head that was moved.
+    let slot = |node| session.tree.slot(node);
+    let old = session.find(id).map(|old| old.head.and_then(slot));
+    let came = branch.head.and_then(slot).zip(old).is_some_and(|(new, old)| {
+        let below = old.is_none_or(|old| old != new && session.tree.contains(old, new));
+        below && session.tree.head(new).role == Role::Assistant
+    });
+    let unread = came && !model.live.contains_key(&id) && !seen_now(model, id);
+    if let Some(session) = model.session.as_mut().filter(|_| unread) {
         session.unread.insert(id);
     }
+    let Some(session) = &mut model.session else { return };
     let other = session.find(id).is_some_and(|old| old.capsules != branch.capsules);
     session.put_branch(branch);
     model.refresh();
@@ -163,8 +186,24 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
 }
 
-fn run(model: &mut Model, card: RunCard) {
-    calls::changed(model, &card);
+/// Whether a branch stands on another answer than before.
+fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
+    let Some(session) = &model.session else { return false };
+    let head = session.find(id).and_then(|branch| branch.head).filter(|head| Some(*head) != before);
+    head.and_then(|id| session.tree.get(id)).is_some_and(|head| head.role == Role::Assistant)
+}
+
+/// Whether a person looks at a branch now: stands on it, or has it in an arena that is open.
+fn seen_now(model: &Model, id: BranchId) -> bool {
+    let shown = |layer: &Layer| match layer {
+        Layer::Arena(arena) => arena.columns.iter().any(|column| column.branch == Some(id)),
+        _ => false,
+    };
+    is_current(model, id) || model.layers.last().is_some_and(shown)
+}
+
+fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
+    calls::changed(model, &card, out);
     if card.status != RunStatus::Open
         && card.answer.is_some()
         && let Some(live) = model.live.get_mut(&card.branch).filter(|live| live.run == Some(card.id))
@@ -193,7 +232,7 @@ fn closed(
     failure: Option<Failure>,
     out: &mut Vec<Cmd>,
 ) {
-    model.live.remove(&branch);
+    let before = model.live.remove(&branch).and_then(|live| live.head);
     let here = is_current(model, branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
@@ -212,8 +251,11 @@ fn closed(
     if here {
         model.refresh();
         model.plan.hurry(model.now);
-    } else if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
-        session.unread.insert(branch);
+    } else if (failed || answered(model, branch, before)) && !seen_now(model, branch) {
+        // A failure is news too: it stands where the answer would.
+        if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
+            session.unread.insert(branch);
+        }
     }
     if let Some(draft) = model.waiting.remove(&branch) {
         if failed {

@@ -1,7 +1,7 @@
 //! Finding messages of all sessions while typing, going to one, and going back.
 //! Not for: lists that are filtered by typing (`lists`), or scrolling.
 
-use super::send;
+use super::{branches, send};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::find::FoundMessages;
 use crate::domain::ids::NodeId;
@@ -69,12 +69,26 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::OpenAt { session, node }, Pending::OpenAt(Some(node)), out);
 }
 
-/// Remembers where the person is.
+/// Goes to a message of the open session, along a branch that holds it.
+pub(super) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
+    leave_here(model);
+    let Some(session) = &model.session else { return };
+    let here = session.tree.slot(node).is_some_and(|slot| model.conversation.path.contains(&slot));
+    let holding = session.holding(node).filter(|_| !here);
+    model.layers.clear();
+    if let Some(branch) = holding {
+        branches::switch(model, branch, out);
+    }
+    land(model, node);
+}
+
+/// Remembers where the person is, and where the view stands.
 pub(super) fn leave_here(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
-    remember(&mut model.places_before, Spot { session: session.card.id, branch: session.current, node });
+    let place = model.conversation.place;
+    remember(&mut model.places_before, Spot { session: session.card.id, branch: session.current, node, place });
 }
 
 /// Goes back to where the person was before the last jump.
@@ -84,12 +98,23 @@ pub(super) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     };
     let here = model.session.as_ref().map(|session| (session.card.id, session.current));
-    if here == Some((spot.session, spot.branch)) {
-        arrive(model, spot.node);
-        return;
+    if here.is_some_and(|(session, _)| session == spot.session) {
+        if model.session.as_ref().is_some_and(|session| session.find(spot.branch).is_some()) {
+            branches::switch(model, spot.branch, out);
+        }
+        return stand(model, spot);
     }
     let (session, branch) = (Some(spot.session.to_string()), Some(spot.branch.to_string()));
-    send(model, Request::OpenSession { session, branch, create: false }, Pending::OpenAt(spot.node), out);
+    send(model, Request::OpenSession { session, branch, create: false }, Pending::Back(spot), out);
+}
+
+/// Stands as the person stood: the same message selected, the same rows in view.
+pub(super) fn stand(model: &mut Model, spot: Spot) {
+    arrive(model, spot.node);
+    if model.layers.is_empty() {
+        model.conversation.place = spot.place;
+        model.conversation.reveal = false;
+    }
 }
 
 /// A session was opened to go to a message, or to the end.

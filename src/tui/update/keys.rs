@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, ask, branches, calls, compare, composing, consent, drafts, find, lists, memories, open, overlay, raw, send,
-    tree,
+    acts, aside, ask, branches, calls, compare, composing, consent, drafts, find, ledger, lists, memories, open,
+    overlay, raw, send, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -17,6 +17,7 @@ use tui_textarea::{CursorMove, Input, Key as AreaKey};
 const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    model.sync_tree();
     let typing = takes_text(model);
     let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
     if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
@@ -158,13 +159,14 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         Action::Compose => composing::to_editor(model, out),
         Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
         Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
-            composing(model, run, chord);
+            composing(model, run, chord, out);
         }
         Action::Up | Action::Down | Action::Top | Action::Bottom | Action::ScrollUp | Action::ScrollDown => {
             lists::travel(model, run, out);
         }
         Action::Leave => leave(model, out),
         Action::Interrupt => interrupt(model, out),
+        Action::Clear if aside::leave(model, out) => {}
         Action::Clear => clear(model),
         Action::Quit => model.quit = true,
         Action::QuitIfEmpty => model.quit |= model.composer.is_empty(),
@@ -174,12 +176,13 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
             model.facts.mouse = !model.facts.mouse;
             out.push(Cmd::Mouse(model.facts.mouse));
         }
-        Action::NextPane => pane(model, 1),
-        Action::PrevPane => pane(model, -1),
+        Action::NextPane => pane(model, 1, out),
+        Action::PrevPane => pane(model, -1, out),
         Action::Branches => {
             model.layers.clear();
             model.focus = Focus::Branches;
         }
+        Action::Undo | Action::Redo if workshop::undo(model, run == Action::Redo, out) => {}
         Action::Undo => drop(send(model, Request::Undo, Pending::Act, out)),
         Action::Redo => drop(send(model, Request::Redo, Pending::Act, out)),
         _ => act(model, run, out),
@@ -213,10 +216,14 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Back => find::back(model, out),
         Action::Tree => tree::open(model),
         Action::Fold | Action::Unfold => tree::action(model, run),
+        Action::Label | Action::Favourite | Action::Labels => super::tags::action(model, run, out),
+        Action::KeepAside => aside::keep(model, out),
         Action::Models => lists::models(model, out),
         Action::Memories => memories::open(model, out),
         Action::Dismiss => memories::dismiss(model, out),
-        Action::Compare | Action::TakeTurn | Action::PickOver | Action::BringBack => compare::action(model, run, out),
+        Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
+            compare::action(model, run, out);
+        }
         Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => overlay::action(model, run),
         Action::RawRequest
         | Action::EditRequest
@@ -233,11 +240,23 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::TakeHunk
         | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
+        Action::Editors
+        | Action::Policies
+        | Action::EditThing
+        | Action::CopyPolicy
+        | Action::UsePolicy
+        | Action::TryPolicy
+        | Action::OlderVersion
+        | Action::NewerVersion
+        | Action::TurnView => workshop::action(model, run, out),
+        Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
+            ledger::action(model, run, out);
+        }
         _ => open::action(model, run, out),
     }
 }
 
-fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
+fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     let up = run == Action::HistoryUp;
     match run {
         Action::Newline => model.composer.edit().insert_newline(),
@@ -247,7 +266,7 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
         }
         Action::Complete => {
             if !ask::complete(model) {
-                pane(model, 1);
+                pane(model, 1, out);
             }
             return;
         }
@@ -271,7 +290,10 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>) {
 }
 
 /// Moves the focus round the panes.
-fn pane(model: &mut Model, step: i64) {
+fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    if let Some(Layer::Workshop(_)) = model.layers.last() {
+        return workshop::turn(model, step, out);
+    }
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
     }
@@ -310,7 +332,10 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
-    if model.layers.pop().is_some() {
+    if aside::leave(model, out) {
+        return;
+    }
+    if workshop::keeps_text(model) || model.layers.pop().is_some() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -377,7 +402,7 @@ fn clear(model: &mut Model) {
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return raw::leave(model);
     }
-    if model.layers.pop().is_some() {
+    if workshop::keeps_text(model) || model.layers.pop().is_some() {
         return;
     }
     if !model.composer.is_empty() {
@@ -406,7 +431,10 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Capsules(shelf)) => shelf.step(rows),
         Some(Layer::WhatIf(strip)) => strip.step(rows),
         Some(Layer::Arena(arena)) => arena.step(rows),
+        Some(Layer::Aside(pane)) => pane.step(rows),
         Some(Layer::Calls(calls)) => calls.step(rows),
+        Some(Layer::Ledger(sheet)) => sheet.step(rows),
+        Some(Layer::Workshop(shop)) => shop.roll(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),

@@ -17,10 +17,10 @@ pub(super) fn shift(at: usize, by: i64, last: usize) -> usize {
     if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step).min(last) }
 }
 
-/// Up, down, pages and ends, in whatever has the focus.
-pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+/// Rows of a page in whatever has the focus.
+fn page(model: &Model) -> u16 {
     let rows = model.size.1.saturating_sub(8).max(2);
-    let page = match model.layers.last() {
+    match model.layers.last() {
         Some(Layer::Overlay(overlay)) => overlay.page.max(2),
         Some(Layer::Find(finder)) => u16::try_from(finder.page + 1).unwrap_or(rows).max(2),
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
@@ -29,7 +29,12 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
-    };
+    }
+}
+
+/// Up, down, pages and ends, in whatever has the focus.
+pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let page = page(model);
     let by = match run {
         Action::Up => -1,
         Action::Down => 1,
@@ -48,7 +53,17 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Capsules(shelf)) => shelf.step(by),
         Some(Layer::WhatIf(strip)) => strip.step(by),
         Some(Layer::Arena(arena)) => arena.step(by),
+        Some(Layer::Aside(beside)) => beside.step(by),
         Some(Layer::Calls(calls)) => calls.step(by),
+        Some(Layer::Workshop(shop)) => match run {
+            Action::ScrollUp | Action::ScrollDown => shop.roll(by),
+            _ => shop.step(by),
+        },
+        Some(Layer::Ledger(sheet)) => match run {
+            Action::ScrollUp | Action::ScrollDown => sheet.leaf(by),
+            Action::Up | Action::Down => sheet.chart = shift(sheet.chart, by, 4),
+            _ => sheet.step(by),
+        },
         Some(Layer::Diff(view)) => view.step(by),
         Some(Layer::History(tale)) => tale.step(by),
         Some(Layer::Compare(view)) => view.step(if by.abs() > i64::MAX / 4 { by } else { by.signum() }),
@@ -186,6 +201,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     match choice {
         Choice::Nothing => {}
         Choice::Memory(id) => super::memories::act(model, id, MemoryAct::Confirm(None), out),
+        Choice::Message(node) => super::find::go(model, node, out),
         Choice::Action(action) => {
             model.layers.pop();
             super::keys::action(model, action, None, out);

@@ -3,6 +3,7 @@
 
 mod acts;
 mod answers;
+mod aside;
 mod ask;
 mod branches;
 mod calls;
@@ -13,14 +14,17 @@ mod drafts;
 mod engine;
 mod find;
 mod keys;
+mod ledger;
 mod lists;
 mod memories;
 mod open;
 mod overlay;
 mod raw;
+mod tags;
 mod tree;
 mod trials;
 mod whatif;
+mod workshop;
 
 use crate::engine::api::{self, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};
@@ -36,6 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.now = model.now.max(now);
             model.status.pass(model.now);
             ask::tell_that_it_waits(model);
+            tree::sift(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),

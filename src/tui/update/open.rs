@@ -37,7 +37,10 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
             (Some(Layer::Tree(grove)), _) => {
-                if let Some(id) = grove.selected().and_then(|row| row.branches.first().copied()) {
+                if let Some(id) = model.session.as_ref().and_then(|session| {
+                    let row = grove.selected(session)?;
+                    session.forest.branches(row).first().copied()
+                }) {
                     branches::rename_prompt(model, id);
                 }
             }
@@ -91,6 +94,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Workshop(shop)) => return shop.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
@@ -133,6 +137,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Arena(_)) => super::trials::keep(model, out),
         Some(Layer::Compare(_)) => compare::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
+        Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
+        Some(Layer::Workshop(_)) => super::workshop::action(model, Action::EditThing, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Find(_)) => find::choose(model, out),
         Some(Layer::Tree(_)) => tree::choose(model, out),
@@ -140,10 +146,18 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Prompt(_)) => submit(model, out),
         Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
         Some(Layer::Raw(raw)) => raw.fold(),
-        Some(Layer::Traces(_) | Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Help { .. }) => {}
+        Some(
+            Layer::Traces(_)
+            | Layer::Reader(_)
+            | Layer::Editor(_)
+            | Layer::Consent(_)
+            | Layer::Aside(_)
+            | Layer::Help { .. },
+        ) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
+                    find::leave_here(model);
                     branches::switch(model, id, out);
                 } else {
                     acts::fork(model, out);
@@ -211,7 +225,8 @@ pub(super) fn state(model: &mut Model) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
     let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(lines), what })));
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -220,11 +235,18 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
         return super::raw::saved(model, out);
     }
     let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
-    model.layers.pop();
+    let below = model.layers.len().checked_sub(2).and_then(|at| model.layers.get(at));
+    let versions = matches!(below, Some(Layer::Workshop(_)));
     match what {
-        Edited::Request { .. } => {}
-        Edited::State(branch) => drop(send(model, Request::EditState { branch, text }, Pending::Act, out)),
-        Edited::Draft { branch, number } => drafts::save(model, branch, number, text, out),
+        Edited::State(branch) if !versions => {
+            model.layers.pop();
+            send(model, Request::EditState { branch, text }, Pending::Act, out);
+        }
+        Edited::Draft { branch, number } => {
+            model.layers.pop();
+            drafts::save(model, branch, number, text, out);
+        }
+        what => return super::workshop::save(model, what, text, out),
     }
     model.plan.hurry(model.now);
 }
@@ -359,20 +381,24 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::Trust(trusted) => {
-            if let Some(session) = &mut model.session {
-                session.workspace.1 = trusted;
-            }
-            send(model, Request::Trust { trusted }, Pending::Act, out);
-            model.plan.hurry(model.now);
-        }
+        Act::DropText => drop(model.layers.pop()),
+        Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
+}
+
+/// The folder is trusted, or no longer.
+fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
+    if let Some(session) = &mut model.session {
+        session.workspace.1 = trusted;
+    }
+    send(model, Request::Trust { trusted }, Pending::Act, out);
+    model.plan.hurry(model.now);
 }
 
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Prompt(Prompt { text, purpose, .. })) = model.layers.pop() else { return };
     let text = text.trim().to_owned();
-    if text.is_empty() && purpose != Purpose::NewSession {
+    if text.is_empty() && !matches!(purpose, Purpose::NewSession | Purpose::Label(_)) {
         return;
     }
     match purpose {
@@ -384,6 +410,8 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
+        Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
         Purpose::Refuse(branch, index) => {

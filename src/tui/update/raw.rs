@@ -118,7 +118,8 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
         return model.layers.push(Layer::Editor(kept));
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
-    model.layers.push(Layer::Editor(Box::new(Editor { title, area: composer::area(marked(&text)), what })));
+    let editor = Editor { title, area: composer::area(marked(&text)), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
 }
 
 /// Leaves the editor of a request. What was written is kept, so that nothing is lost; says whether it was that editor.

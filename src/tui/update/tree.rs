@@ -24,7 +24,8 @@ pub(super) fn open(model: &mut Model) {
 
 /// Opens the tree at a message.
 pub(super) fn open_at(model: &mut Model, node: Option<NodeId>) {
-    let Some(session) = &model.session else { return };
+    let Some(session) = &mut model.session else { return };
+    session.sync_forest();
     let grove = Grove::new(session, node);
     model.layers.push(Layer::Tree(Box::new(grove)));
 }
@@ -33,7 +34,7 @@ pub(super) fn open_at(model: &mut Model, node: Option<NodeId>) {
 pub(super) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
     if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
-        grove.wanted = grove.selected().map(|row| (node, row.first));
+        grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
     }
 }
 
@@ -50,7 +51,15 @@ pub(super) fn action(model: &mut Model, run: Action) {
 /// The filter changed.
 pub(super) fn filtered(model: &mut Model) {
     let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
-    grove.list(session);
+    grove.refilter(session);
+}
+
+/// A filter that has not looked at everything goes on.
+pub(super) fn sift(model: &mut Model) {
+    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    if grove.looking() {
+        grove.step_filter(session);
+    }
 }
 
 /// Leaves the filter. False when there is none.
@@ -59,12 +68,12 @@ pub(super) fn leave_filter(model: &mut Model) -> bool {
     if !grove.filtering && grove.filter.is_empty() {
         return false;
     }
-    let slot = grove.selected().map(|row| row.first);
+    let slot = grove.message(session);
     grove.filtering = false;
     grove.filter.clear();
     grove.list(session);
     if let Some(slot) = slot {
-        grove.select(&session.tree, slot);
+        grove.select(session, slot);
     }
     true
 }
@@ -74,7 +83,7 @@ fn leading(session: &Session, row: &Row) -> Option<crate::domain::ids::BranchId>
     if row.on_path {
         return Some(session.current);
     }
-    row.branches.first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
+    session.forest.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
 }
 
 /// Goes to the selected stretch. Where no branch leads there, one is made.
@@ -84,8 +93,9 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         grove.filtering = false;
         return;
     }
-    let (Some(session), Some(row)) = (&model.session, grove.selected()) else { return };
-    let (first, last) = (session.tree.head(row.first).id, session.tree.head(row.last).id);
+    let Some(session) = &model.session else { return };
+    let (Some(row), Some(message)) = (grove.selected(session), grove.message(session)) else { return };
+    let (first, last) = (session.tree.head(message).id, session.tree.head(row.last).id);
     let wanted = grove.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
     find::leave_here(model);

@@ -9,6 +9,7 @@ use crate::domain::ids::{BranchId, RunId};
 use crate::domain::mark::Atom;
 use crate::domain::plan::ContextPlan;
 use crate::domain::policy::Section;
+use crate::domain::race::Limits;
 use crate::domain::run::CAUTION;
 use crate::engine::api::{Answer, Item, Replaying, Request};
 use crate::tui::model::arena::{Arena, Column, Of};
@@ -141,9 +142,17 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
 /// `/race mode:off model:NAME WORDS`: settings first, one word for each branch, then what is asked.
 pub(super) fn race(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let mut arms = Vec::new();
+    let (mut arms, mut limits) = (Vec::new(), Limits::default());
     let mut rest = words.trim_start();
     while let Some((word, after)) = rest.split_once(char::is_whitespace).or((!rest.is_empty()).then_some((rest, ""))) {
+        match limits.take(word) {
+            Ok(true) => {
+                rest = after.trim_start();
+                continue;
+            }
+            Ok(false) => {}
+            Err(wrong) => return model.status.say(Weight::Trouble, format!("{wrong}."), model.now),
+        }
         match arm::read(word) {
             Ok(arm) => arms.push(arm),
             Err(arm::ArmError::Value { .. }) => {
@@ -159,7 +168,7 @@ pub(super) fn race(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Trouble, text, model.now);
     }
     let text = rest.trim().to_owned();
-    let request = Request::Race { branch, arms: arms.clone() };
+    let request = Request::Race { branch, arms: arms.clone(), limits };
     send(model, request, Pending::Trial(Trial::Race(arms, text)), out);
 }
 
@@ -188,14 +197,16 @@ pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         model.layers.pop();
         return;
     };
-    let others = if arena.of == Of::Race { arena.others() } else { Vec::new() };
+    let race = arena.of == Of::Race;
+    let others = if race { arena.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
         let text = "Answers are still coming on the others: wait, or leave and keep all of them.";
         return model.status.say(Weight::Trouble, text, model.now);
     }
     model.layers.pop();
-    if !others.is_empty() {
-        send(model, Request::PutAway { branches: others }, Pending::Act, out);
+    super::find::leave_here(model);
+    if race {
+        send(model, Request::KeepOne { branch }, Pending::Act, out);
     }
     branches::switch(model, branch, out);
 }

@@ -92,7 +92,23 @@ fn head(look: &Look<'_>, column: &Column, (selected, more): (bool, &str), area: 
     paint::line(look.theme, &line, area, buf);
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     paint::line(look.theme, &Line::of(Ink::Dim, &account(look, column)), below, buf);
-    Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below }
+    let mut rest = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
+    if let Some((ink, words)) = limits(look, column) {
+        paint::line(look.theme, &Line::of(ink, &format!("  {words}")), rest, buf);
+        rest = Rect { y: rest.y + 1, height: rest.height.saturating_sub(1), ..rest };
+    }
+    rest
+}
+
+/// The limits of a branch of a race, and whether one of them ended it.
+fn limits(look: &Look<'_>, column: &Column) -> Option<(Ink, String)> {
+    let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
+    match record.stopped {
+        Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
+        None => {
+            Some(record.limits.words()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
+        }
+    }
 }
 
 /// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.

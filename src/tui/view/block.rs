@@ -2,7 +2,7 @@
 //! Not for: where the rows stand (`conversation`).
 
 use super::cache::{Cache, Growing, Of};
-use super::tools;
+use super::{paint, tools};
 use crate::domain::ids::BranchId;
 use crate::domain::mark::MarkKind;
 use crate::domain::message::{Content, End, NodeHead, Part, Role};
@@ -111,6 +111,9 @@ impl Maker<'_> {
     fn header(&self, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
         let mut line = Line::new();
         self.put_mark(&mut line, mark);
+        if let Some(tag) = self.session.tag(head) {
+            paint::tag(self.theme, &mut line, tag);
+        }
         let name = match head.role {
             Role::User => head.name.as_deref().unwrap_or("you"),
             Role::Assistant => head.model.as_deref().unwrap_or("model"),
@@ -258,6 +261,9 @@ impl Maker<'_> {
         let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
         let mut line = Line::of(Ink::Dim, &format!("{sign} "));
         self.put_mark(&mut line, mark);
+        if let Some(tag) = self.session.tag(head) {
+            paint::tag(self.theme, &mut line, tag);
+        }
         let Some(trace) = trace else {
             let name = head.name.as_deref().unwrap_or("tool result");
             return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));

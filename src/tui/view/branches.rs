@@ -88,6 +88,10 @@ fn one(look: &Look<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buff
     if here {
         value.push(Ink::Accent, &format!(" {}", glyphs.here));
     }
+    let mut mark = Line::new();
+    if let Some(tag) = branch.head.and_then(|id| session.tree.get(id)).and_then(|head| session.tag(head)) {
+        paint::tag(look.theme, &mut mark, tag);
+    }
     let used = text::width(&lead) + text::width(sign.1) + 1 + value.width() + 1;
     let ink = match (branch.archived, here) {
         (true, _) => Ink::Excluded,
@@ -95,6 +99,11 @@ fn one(look: &Look<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buff
         (_, false) => Ink::Text,
     };
     let name = text::fit(&branch.name, usize::from(area.width).saturating_sub(used), glyphs.ellipsis);
-    let label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ").with(ink, &name);
+    let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ").with(ink, &name);
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+    if mark.width() <= room {
+        label.push(Ink::Text, " ");
+        label.pieces.extend(mark.pieces);
+    }
     paint::pair(look.theme, &label, &value, area, buf);
 }

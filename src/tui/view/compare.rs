@@ -73,6 +73,7 @@ fn hints(look: &Look<'_>, view: &CompareView, compared: &Comparison, width: usiz
         (Action::NextPane, When::Panel, "other side".to_owned()),
         (Action::PickOver, When::Compare, pick),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
+        (Action::TakeRange, When::Compare, "take up to here".to_owned()),
         (Action::BringBack, When::Compare, "bring the result over".to_owned()),
         (Action::Open, When::Panel, "their plans".to_owned()),
         (Action::Undo, When::Panel, "undo".to_owned()),
@@ -153,8 +154,13 @@ fn turns(look: &Look<'_>, view: &CompareView, side: &Side, at: usize, room: usiz
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
         let of = side.turns.len();
-        let heading = format!("{taken} turn {} ({} of {of})", turn.number, place + 1);
-        rows.push(Line::of(Ink::Heading, &heading));
+        let what =
+            if turn.pin.is_some() { "pinned on this side only".to_owned() } else { format!("turn {}", turn.number) };
+        rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
+        if let Some(pin) = &turn.pin {
+            rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
+            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+        }
         for said in &turn.messages {
             let (ink, who) = match said.role {
                 Role::User => (Ink::You, "you"),
@@ -183,8 +189,7 @@ fn turns(look: &Look<'_>, view: &CompareView, side: &Side, at: usize, room: usiz
 
 /// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(look: &Look<'_>, side: &Side) -> String {
-    let turns = side.turns.len() as u64 + u64::from(side.more);
-    let mut words = vec![text::counted(turns, "turn"), text::counted(u64::from(side.calls), "call")];
+    let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tok", text::number(side.prompt)));
     words.push(format!("answers {} tok", text::number(side.answer)));
     words.extend(side.cost_micro.map(text::money));

@@ -1,9 +1,8 @@
 //! The panel at the right: how full the next call is, by section, what is out, what it costs.
 //! Not for: acting on it (the overlay).
 
-use super::{Look, paint};
+use super::{Look, meter, paint};
 use crate::domain::plan::{Blocked, ContextPlan};
-use crate::domain::policy::Section;
 use crate::tui::model::plan::Solved;
 use crate::tui::model::{Action, Focus};
 use crate::tui::text::markdown::Flow;
@@ -12,15 +11,7 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The ink of a meter that is so full.
-pub(super) fn meter_ink(used: u32, of: u32) -> Ink {
-    let percent = u64::from(used) * 100 / u64::from(of.max(1));
-    match percent {
-        0..80 => Ink::MeterLow,
-        80..95 => Ink::MeterMid,
-        _ => Ink::MeterHigh,
-    }
-}
+pub(super) use super::meter::ink as meter_ink;
 
 /// `5,213 / 8,000 est`.
 pub(super) fn total(plan: &ContextPlan) -> String {
@@ -35,22 +26,10 @@ pub(super) fn calibrated(look: &Look<'_>, plan: &ContextPlan) -> Option<String> 
     Some(format!("{} {}", glyphs.becomes, known.words(plan.est_total).replace('±', glyphs.within)))
 }
 
-/// The bar by section: neighbours differ by their ink, the fullness by the whole bar's.
+/// The bar by section, as far as it fits into one row.
 pub(super) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let full = meter_ink(plan.est_total, plan.budget.prompt);
-    let calm = full == Ink::MeterLow;
-    let ink = |section: Section| match section {
-        Section::StickyPins if calm => Ink::Pinned,
-        Section::LeasedPins if calm => Ink::Leased,
-        Section::State | Section::Retrieved | Section::QuotedReply if calm => Ink::Tool,
-        Section::System | Section::Personality | Section::Guidelines if calm => Ink::Model,
-        Section::UserMessage if calm => Ink::You,
-        _ => full,
-    };
-    let fixed = u64::from(plan.framing) + u64::from(plan.tools);
-    let mut parts: Vec<(Ink, u64)> = plan.sections().into_iter().map(|(s, n)| (ink(s), u64::from(n))).collect();
-    parts.push((if calm { Ink::Dim } else { full }, fixed));
-    paint::bar(look.theme, &parts, u64::from(plan.budget.prompt), area, buf);
+    meter::bar(look, &meter::parts(plan), full, area, buf);
 }
 
 pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
@@ -83,14 +62,7 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
     let known = calibrated(look, plan).unwrap_or_default();
     let mut lines = vec![(Line::of(Ink::Text, &known), Line::of(Ink::Dim, &format!("tok {}", plan.certainty.label())))];
-    for (section, tokens) in plan.sections() {
-        lines.push((section_label(look, plan, section), Line::of(Ink::Text, &text::number(u64::from(tokens)))));
-    }
-    for (name, tokens) in [("framing", plan.framing), ("tool schemas", plan.tools)] {
-        if tokens > 0 {
-            lines.push((Line::of(Ink::Dim, name), Line::of(Ink::Dim, &text::number(u64::from(tokens)))));
-        }
-    }
+    lines.extend(meter::legend(look, &meter::parts(plan), &plan.rows, ink));
     let out: u64 = plan.excluded().map(|row| u64::from(row.turns.max(1))).sum();
     if out > 0 {
         let rule = look.theme.glyphs.rule.repeat(usize::from(area.width).saturating_sub(10 + text::number(out).len()));
@@ -110,17 +82,6 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     }
     let below = Rect { y: area.y.saturating_add(u16::try_from(lines.len() + 2).unwrap_or(u16::MAX)), ..area };
     notes(look, plan, below, area, buf);
-}
-
-fn section_label(look: &Look<'_>, plan: &ContextPlan, section: Section) -> Line {
-    let glyphs = &look.theme.glyphs;
-    let count = plan.included().filter(|row| row.section() == Some(section)).count();
-    match section {
-        Section::StickyPins => Line::of(Ink::Text, "pins ").with(Ink::Pinned, &format!("{}{count}", glyphs.pin)),
-        Section::LeasedPins => Line::of(Ink::Text, "leases ").with(Ink::Leased, &format!("{}{count}", glyphs.lease)),
-        Section::Recent | Section::Retrieved => Line::of(Ink::Text, &format!("{} {count}", section.title())),
-        _ => Line::of(Ink::Text, section.title()),
-    }
 }
 
 fn cached(look: &Look<'_>) -> Option<(Line, Line)> {
@@ -155,6 +116,17 @@ fn notes(look: &Look<'_>, plan: &ContextPlan, from: Rect, within: Rect, buf: &mu
 
 fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
+    let (parts, ink) = (meter::over(blocked), meter_ink(blocked.needed, blocked.budget.prompt));
+    let percent = format!(" {} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
+    let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
+    meter::bar(look, &parts, ink, Rect { width: room, height: 1, ..area }, buf);
+    paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
+    let legend = meter::legend(look, &parts, &blocked.rows, ink);
+    for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
+        paint::pair(look.theme, label, value, place, buf);
+    }
+    let used = u16::try_from(legend.len() + 2).unwrap_or(u16::MAX).min(area.height);
+    let area = Rect { y: area.y + used, height: area.height - used, ..area };
     let mut rows = Flow::plain("It does not fit.", width, Ink::Danger);
     rows.extend(Flow::plain(&blocked.sentence(), width, Ink::Text));
     rows.push(Line::new());

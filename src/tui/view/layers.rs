@@ -4,8 +4,8 @@
 
 use super::cache::{Cache, Of};
 use super::{
-    Look, arena, calls, capsules, compare, composer, consent, diff, drafts, find, help, overlay, paint, picker, raw,
-    tools, tree, whatif,
+    Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
+    picker, raw, tools, tree, whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
@@ -22,6 +22,7 @@ pub(super) fn settle(layer: &mut Layer, area: Rect) {
     match layer {
         Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
         Layer::Diff(view) => view.page = diff::list_rows(area),
+        Layer::Ledger(sheet) => sheet.settle(ledger::page(sheet, area)),
         Layer::Raw(it) => raw::settle(it, area),
         _ => {}
     }
@@ -57,8 +58,11 @@ pub(super) fn draw(
                 let (lacking, sizes) = arena::draw(&look, it, cache, area, buf);
                 (wanted, seen) = (lacking, Some(sizes));
             }
+            Layer::Aside(it) => seen = Some(aside::draw(&look, it, cache, area, buf)),
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
+            Layer::Workshop(it) => seen = Some(workshop::draw(&look, it, area, buf)),
+            Layer::Ledger(it) => ledger::draw(&look, it, area, buf),
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
             Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
@@ -80,7 +84,9 @@ pub(super) fn draw(
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
+        (Layer::Aside(pane), Some(seen)) => pane.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
+        (Layer::Workshop(shop), Some(seen)) => shop.seen = seen,
         (Layer::Find(finder), Some((page, _))) => finder.page = page,
         (Layer::Tree(grove), Some((page, _))) => grove.page = page,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
@@ -155,11 +161,17 @@ fn editor(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
         let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
         let saves = match editor.what {
             Edited::Request { .. } => "shows it before it goes",
-            Edited::State(_) | Edited::Draft { .. } => "saves",
+            _ => "saves",
         };
         let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
+    let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));
+    let rows = fault.unwrap_or_default();
+    let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
+    let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };
+    paint::lines(look.theme, &rows, below, buf);
+    let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
         let said = look.model.status.shown().is_some() && inside.height > 3;
         let room = Rect { height: inside.height - u16::from(said), ..inside };

@@ -16,6 +16,7 @@
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
 mod arena;
+mod aside;
 mod block;
 mod branches;
 pub mod cache;
@@ -34,6 +35,8 @@ mod find;
 mod help;
 mod layers;
 mod layout;
+mod ledger;
+mod meter;
 mod overlay;
 mod paint;
 mod picker;
@@ -41,6 +44,7 @@ mod raw;
 mod tools;
 mod tree;
 mod whatif;
+mod workshop;
 
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::Layer;
@@ -64,6 +68,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         return Vec::new();
     }
     cache.next_frame();
+    model.sync_tree();
     let full = model.layers.iter().rposition(Layer::full);
     let mut wanted = Vec::new();
     if full.is_none() {

@@ -1,6 +1,7 @@
 //! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
 //! Not for: what is written.
 
+use crate::domain::tag::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
@@ -37,6 +38,16 @@ pub(super) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
     let area = Rect { x: area.right() - wide, width: wide, ..area };
     line(theme, text, area, buf);
+}
+
+/// A message's star and name.
+pub(super) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
+    if tag.favourite {
+        line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
+    }
+    if !tag.label.is_empty() {
+        line.push(Ink::Heading, &format!("[{}] ", tag.label));
+    }
 }
 
 /// Gives a row the look of the selected one, across its whole width.
@@ -95,24 +106,6 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
             cell.fg = fg;
         }
     }
-}
-
-/// A bar whose parts have the given shares of `of`, the rest empty.
-pub(super) fn bar(theme: &Theme, parts: &[(Ink, u64)], of: u64, area: Rect, buf: &mut Buffer) {
-    let width = u64::from(area.width);
-    if width == 0 || of == 0 {
-        return;
-    }
-    let (mut sum, mut from) = (0_u64, 0_u64);
-    let mut drawn = Line::new();
-    for (ink, share) in parts {
-        sum += share;
-        let to = (sum.saturating_mul(width).div_ceil(of)).min(width);
-        drawn.push_safe(*ink, &theme.glyphs.full.repeat(usize::try_from(to - from).unwrap_or(0)));
-        from = to;
-    }
-    drawn.push_safe(Ink::MeterFree, &theme.glyphs.empty.repeat(usize::try_from(width - from).unwrap_or(0)));
-    line(theme, &drawn, area, buf);
 }
 
 /// A label at the left and a value at the right of one row; the label gives way.

@@ -27,6 +27,7 @@ pub(super) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
             let dismiss = key(Action::Dismiss);
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
+        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
         Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
     };

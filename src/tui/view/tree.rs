@@ -10,6 +10,9 @@
 //! Not for: what is a row (`model::tree`).
 
 use super::{Look, paint};
+use crate::domain::hash::Hash;
+use crate::domain::tag::Tag;
+use crate::domain::tree::Slot;
 use crate::tui::model::session::Session;
 use crate::tui::model::tree::{Grove, Row, title};
 use crate::tui::model::{Action, When};
@@ -30,23 +33,28 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hints(look, grove), room), edge, buf);
+        paint::caption(look.theme, hints(look, grove, usize::from(area.width)), edge, buf);
     }
     if inside.height < 3 {
         return 1;
     }
-    paint::pair(look.theme, &filter(grove), &facts(session, grove), Rect { height: 1, ..inside }, buf);
+    paint::pair(look.theme, &filter(session, grove), &facts(session, grove), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
     let page = usize::from(list.height).max(1);
     if grove.shown.is_empty() {
-        let words = if grove.filter.is_empty() { " Nothing is here yet." } else { " Nothing here has these words." };
+        let words = match (grove.filter.is_empty(), grove.looking()) {
+            (true, _) => " Nothing is here yet.",
+            (false, true) => " Looking.",
+            (false, false) => " Nothing here fits: words, label:NAME, fav.",
+        };
         paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
     }
     let most = grove.shown.len().saturating_sub(page);
     let from = grove.cursor.saturating_sub(page / 2).min(most);
-    for ((nth, at), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
-        let Some(row) = grove.all.get(*at) else { continue };
-        one(look, session, grove, row, place, buf);
+    let pinned = session.forest.pinned(session);
+    for ((nth, line), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
+        let Some(row) = session.forest.rows.get(line.row) else { continue };
+        one(look, session, grove, (row, line.hit, pinned.contains(&line.row)), place, buf);
         if nth == grove.cursor {
             paint::select(look.theme, place, buf);
         }
@@ -56,19 +64,36 @@ pub(super) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     page
 }
 
-fn hints(look: &Look<'_>, grove: &Grove) -> String {
+fn hints(look: &Look<'_>, grove: &Grove, width: usize) -> Line {
     if grove.filtering {
-        return "Enter keeps the filter   Esc takes it off".to_owned();
+        let words = "words, label:NAME, fav   Enter keeps the filter   Esc takes it off";
+        return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
     }
-    let key = |action| look.key_in(action, When::Tree);
-    let (fold, unfold) = (key(Action::Fold), key(Action::Unfold));
-    let (fork, name) = (look.key_in(Action::Fork, When::Panel), key(Action::Rename));
-    let filter = look.key_in(Action::Filter, When::Panel);
-    format!("Enter goes there  {fold} {unfold} fold  {filter} filter  {fork} fork  {name} rename  Esc leaves")
+    let key = |action, when| look.key_in(action, when);
+    let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
+    let words = [
+        ("Enter".to_owned(), "goes there"),
+        (fold, "fold"),
+        (key(Action::Filter, When::Panel), "filter"),
+        (key(Action::Label, When::Tree), "name"),
+        (key(Action::Favourite, When::Tree), "star"),
+        ("Esc".to_owned(), "leaves"),
+        (key(Action::Fork, When::Panel), "fork"),
+        (key(Action::Rename, When::Tree), "rename branch"),
+    ];
+    let mut line = Line::new();
+    for (key, word) in words {
+        if line.width() + text::width(&key) + word.len() + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
 }
 
-fn filter(grove: &Grove) -> Line {
-    let here = grove.selected().map(|row| row.first);
+fn filter(session: &Session, grove: &Grove) -> Line {
+    let here = grove.selected(session).map(|row| row.first);
     if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
         return Line::of(Ink::Warn, " No branch holds that message; Enter makes one here.");
     }
@@ -84,15 +109,24 @@ fn facts(session: &Session, grove: &Grove) -> Line {
     let words = if grove.filter.is_empty() {
         format!("{messages} ")
     } else {
-        format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(grove.all.len() as u64))
+        let all = session.forest.rows.len() as u64;
+        let words = format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(all));
+        if grove.looking() { format!("{} % looked through, {words}", grove.looked(session)) } else { words }
     };
     Line::of(Ink::Dim, &words)
 }
 
-fn one(look: &Look<'_>, session: &Session, grove: &Grove, row: &Row, area: Rect, buf: &mut Buffer) {
+fn one(
+    look: &Look<'_>,
+    session: &Session,
+    grove: &Grove,
+    (row, hit, pinned): (&Row, Option<Slot>, bool),
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let glyphs = &look.theme.glyphs;
     let folded = grove.is_folded(&session.tree, row);
-    let sign = if row.branches.iter().any(|id| look.model.live.contains_key(id)) {
+    let sign = if session.forest.branches(row).iter().any(|id| look.model.live.contains_key(id)) {
         (Ink::Accent, glyphs.running)
     } else if folded {
         (Ink::Accent, glyphs.folded)
@@ -104,14 +138,35 @@ fn one(look: &Look<'_>, session: &Session, grove: &Grove, row: &Row, area: Rect,
     let ink = if row.on_path { Ink::Text } else { Ink::Dim };
     let value = value(look, session, row, folded, area.width);
     let lead = guides(look, row, usize::from(area.width) / 3);
-    let used = text::width(&lead) + text::width(sign.1) + value.width() + 5;
-    let room = usize::from(area.width).saturating_sub(used).max(4);
-    let words = text::fit(title(&session.tree, row), room, glyphs.ellipsis);
     let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ");
-    if row.pinned {
+    if pinned {
         label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
     }
+    let tags = tags(session, row, hit);
+    let star = Tag { favourite: tags.iter().any(|tag| tag.favourite), ..Tag::new(Hash::default()) };
+    paint::tag(look.theme, &mut label, &star);
+    for tag in tags {
+        paint::tag(look.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
+    }
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
+    let shown = hit.map_or_else(|| title(&session.tree, row), |slot| session.tree.head(slot).preview.as_str());
+    let words = text::fit(shown, room, glyphs.ellipsis);
     paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
+}
+
+/// The names and stars of a line: of the message that fits the filter, else of the first three of the stretch.
+fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> {
+    if session.tags.is_empty() {
+        return Vec::new();
+    }
+    if let Some(slot) = hit {
+        return session.tag(session.tree.head(slot)).into_iter().collect();
+    }
+    let place = session.forest.place(row.first);
+    let slots = session.tags.values().filter_map(|tag| Some((session.tree.by_key(tag.node)?, tag)));
+    let mut here: Vec<(Slot, &Tag)> = slots.filter(|(slot, _)| session.forest.place(*slot) == place).collect();
+    here.sort_by_key(|(slot, _)| session.tree.depth(*slot));
+    here.into_iter().take(3).map(|(_, tag)| tag).collect()
 }
 
 /// The lines before a row; of many only the last ones.
@@ -135,7 +190,8 @@ fn guides(look: &Look<'_>, row: &Row, room: usize) -> String {
 fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
     let glyphs = &look.theme.glyphs;
     let mut line = Line::new();
-    for branch in row.branches.iter().take(3).filter_map(|id| session.find(*id)) {
+    let branches = session.forest.branches(row);
+    for branch in branches.iter().take(3).filter_map(|id| session.find(*id)) {
         let here = branch.id == session.current;
         if session.unread.contains(&branch.id) {
             line.push(Ink::Warn, &format!("{} ", glyphs.unread));
@@ -147,8 +203,8 @@ fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16
         }
         line.push(Ink::Text, "  ");
     }
-    if row.branches.len() > 3 {
-        line.push(Ink::Dim, &format!("and {} more  ", row.branches.len() - 3));
+    if branches.len() > 3 {
+        line.push(Ink::Dim, &format!("and {} more  ", branches.len() - 3));
     }
     let below = if folded { format!("+{} folded  ", text::number(u64::from(row.below))) } else { String::new() };
     line.push(Ink::Accent, &below);

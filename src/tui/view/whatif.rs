@@ -125,7 +125,7 @@ fn one(
         value.push(Ink::Text, &format!("{cost:>10}"));
     }
     if columns.cached {
-        value.push(Ink::Dim, &format!("{:>8}", format!("{} %", known.same_pct())));
+        value.push(Ink::Dim, &format!("{:>8}", known.same_words()));
     }
     let [gained, lost] = known.sums.map(|(count, _)| count);
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };

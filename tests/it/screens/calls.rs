@@ -157,11 +157,13 @@ fn side(branch: pleach::domain::ids::BranchId, name: &str, words: &[&str]) -> Si
             Said { node: node_id(1), role: Role::User, text: text.into() },
             Said { node: node_id(2), role: Role::Assistant, text: format!("**Yes**: {text}") },
         ],
+        pin: None,
     };
+    let pin = |text: &str| Turn { number: 0, atom: turn(99), messages: Vec::new(), pin: Some(text.into()) };
     Side {
         branch,
         name: name.into(),
-        turns: words.iter().enumerate().map(|(n, text)| said(n, text)).collect(),
+        turns: words.iter().enumerate().map(|(n, text)| said(n, text)).chain([pin("Never log tokens.")]).collect(),
         more: 0,
         calls: 2,
         prompt: 2_400,
@@ -173,7 +175,7 @@ fn side(branch: pleach::domain::ids::BranchId, name: &str, words: &[&str]) -> Si
     }
 }
 
-fn compared(words: &str) -> Box<Comparison> {
+pub(super) fn compared(words: &str) -> Box<Comparison> {
     let title = "Why does login fail after the refresh?".to_owned();
     Box::new(Comparison {
         ancestor: Some(Ancestor { node: node_id(4), turn: 2, title, at: NOON }),

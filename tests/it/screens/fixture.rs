@@ -131,6 +131,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         total_ms: Some(2_000),
         attempts: 1,
         error: None,
+        aside: false,
         at: NOON,
     }
 }
@@ -146,6 +147,8 @@ pub(crate) fn view(nodes: &[Node], branches: Vec<Branch>) -> SessionView {
         branches,
         current: MAIN,
         runs: Vec::new(),
+        tags: Vec::new(),
+        races: Vec::new(),
         traces: Vec::new(),
         workspace: ("/home/me/project".into(), false),
         drafts: Vec::new(),

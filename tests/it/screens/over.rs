@@ -50,7 +50,7 @@ fn foreseen(lost: Vec<Moved>) -> Box<Foreseen> {
         est: 4_753,
         certainty: Certainty::Estimated,
         room: 8_000,
-        same: 100,
+        same: Some(100),
         cost: None,
         items: 5,
         sums: [sum(&gained), sum(&lost)],

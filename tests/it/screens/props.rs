@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(w, h)| Step::Size(w, h)),
         1 => (-50_i64..50).prop_map(Step::Wheel),
         1 => (0_u64..5_000).prop_map(Step::Wait),
-        4 => (0_u8..15, "(\\PC|\n|```|# |- |\x1b){0,40}").prop_map(|(n, s)| Step::Event(n, s)),
+        4 => (0_u8..18, "(\\PC|\n|```|# |- |\x1b){0,40}").prop_map(|(n, s)| Step::Event(n, s)),
     ]
 }
 
@@ -80,6 +80,8 @@ fn event(stage: &mut Stage, n: u8, words: String) {
         9 => Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words },
         12 => Event::Draft { branch, draft: Some(super::drafts::hostile(&words)) },
         13 => Event::Draft { branch, draft: None },
+        15 => super::branching::named(&words),
+        16 | 17 => super::branching::beside(&words, n == 17),
         14 => Event::Condensing { branch, turns: (1, 4), by: By::Model, done: 1, of: 2, tokens: 40 },
         _ => {
             let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));

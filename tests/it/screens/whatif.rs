@@ -10,6 +10,7 @@ use pleach::domain::message::{Node, Role};
 use pleach::domain::meter::PromptCost;
 use pleach::domain::mode::Mode;
 use pleach::domain::plan::RowKind;
+use pleach::domain::race::Limits;
 use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
 use pleach::domain::whatif::{Figures, Moved, Way, WhatIf};
@@ -39,7 +40,7 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<Moved>, lost: Vec<Moved>
         est,
         certainty: Certainty::Estimated,
         room: 8_000,
-        same,
+        same: Some(same),
         cost: Some(PromptCost {
             micro,
             uncached_micro: micro * 2,
@@ -212,12 +213,13 @@ fn a_race_is_run_and_one_is_kept() {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { .. })), "{line}");
     }
-    stage.type_text("/race mode:off model:gpt-4.1,policy:window Why does it fail?").press("enter");
+    stage.type_text("/race tokens:400 mode:off time:30 model:gpt-4.1,policy:window Why does it fail?").press("enter");
+    let limits = Limits { tokens: Some(400), seconds: Some(30), ..Limits::default() };
     let arms = vec![
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { model: Some("gpt-4.1".into()), policy: Some("window".into()), ..Overrides::default() },
     ];
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Race { branch: MAIN, arms: arms.clone() }));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Race { branch: MAIN, arms: arms.clone(), limits }));
     let made = [branch(60, "race-1"), branch(61, "race-2")];
     stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(made.to_vec()));
     let of = |request: &Request| match request {
@@ -235,6 +237,6 @@ fn a_race_is_run_and_one_is_kept() {
     answered(&mut stage, &made[1], 42, "It does not fail here. 日本語");
     pictures("race", &mut stage);
     stage.press("tab enter");
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::PutAway { branches: vec![made[0].id] }));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::KeepOne { branch: made[1].id }));
     assert!(stage.sent.iter().any(|(_, r)| *r == Request::Switch { branch: made[1].id }));
 }

@@ -1,0 +1,306 @@
+//! A person's own policies as files with a bounded history, so that undoing works over restarts: every text that was saved
+//! is kept beside them, with the one that it was made from.
+//! Not for: what is in a policy (`policies` reads it) or which one a branch takes (`engine`).
+//!
+//! `policies/NAME.toml` is the policy; `policies/.history/NAME/` has `0003-0002.toml` (version 3, made from version 2), `at`
+//! (the version in the policy's file) and `preset` (the policy that it was copied from).
+
+use super::error::ConfigError;
+use super::policies::{built_in, own_files, read};
+use super::save::write;
+use crate::domain::policy::PolicySpec;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Versions of a policy that are kept.
+pub const KEPT: usize = 100;
+/// Bytes of a policy at the most.
+const LONGEST: usize = 256 << 10;
+
+/// One text of a policy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Version {
+    /// Counts up; the first is 1.
+    pub number: u32,
+    /// The version that it was made from; 0 is none.
+    pub from: u32,
+    /// The text.
+    pub text: String,
+    /// Milliseconds since 1970 of its saving, where the system tells.
+    pub at: Option<i64>,
+}
+
+/// A policy as it can be edited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PolicyText {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// It is built in and cannot be changed, only copied.
+    pub built_in: bool,
+    /// The policy that it was copied from, where that is known, with its text.
+    pub preset: Option<(String, String)>,
+    /// Its versions, oldest first.
+    pub versions: Vec<Version>,
+    /// The version that holds; 0 where the file was changed by other hands since.
+    pub current: u32,
+}
+
+/// Whether something can be the name of a policy.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+    (1..=40).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-')
+}
+
+/// All policies with their histories, built-in ones first. Own ones that cannot be read are left out.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
+    let mut own: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for path in own_files(dir)? {
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        own.insert(name, path);
+    }
+    let presets = built_in().filter(|(name, _)| !own.contains_key(*name)).map(|(name, text)| PolicyText {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        built_in: true,
+        preset: None,
+        versions: Vec::new(),
+        current: 0,
+    });
+    let mut all: Vec<PolicyText> = presets.collect();
+    for (name, path) in own {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let history = History::open(dir, &name);
+        let versions = history.versions();
+        let at = history.at();
+        let current = versions.iter().find(|version| version.number == at && version.text == text);
+        all.push(PolicyText {
+            preset: history.preset(&name),
+            current: current.map_or(0, |version| version.number),
+            built_in: false,
+            versions,
+            text,
+            name,
+        });
+    }
+    Ok(all)
+}
+
+/// Saves a text as the policy of this name, after reading it. What the file held before stays in the history.
+///
+/// # Errors
+/// When the text is no policy (nothing is changed then), or the file cannot be written.
+pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<PolicySpec, ConfigError> {
+    let file = dir.join(format!("{name}.toml"));
+    let unwritable =
+        |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
+    if !is_name(name) || text.len() > LONGEST {
+        let why = if is_name(name) { "a policy has at most 256 KiB" } else { "that is no name for a policy" };
+        return Err(unwritable(std::io::Error::other(why)));
+    }
+    let spec = read(name, text)?;
+    let history = History::open(dir, name);
+    let mut from = history.at();
+    if let Ok(there) = std::fs::read_to_string(&file) {
+        let kept = history.versions().into_iter().any(|version| version.number == from && version.text == there);
+        if !kept {
+            // It was changed by other hands: their text is a version too.
+            from = history.put(from, &there).map_err(unwritable)?;
+        }
+        if there == text {
+            history.set_at(from).map_err(unwritable)?;
+            return Ok(spec);
+        }
+    } else {
+        from = 0;
+    }
+    if let Some(preset) = preset.filter(|_| history.preset(name).is_none()) {
+        write(&history.dir.join("preset"), preset).map_err(unwritable)?;
+    }
+    let number = history.put(from, text).map_err(unwritable)?;
+    write(&file, text).map_err(unwritable)?;
+    history.set_at(number).map_err(unwritable)?;
+    Ok(spec)
+}
+
+/// Brings the version back that the present one was made from, or with `forward` the newest one that was made from it.
+/// None where there is no such version.
+///
+/// # Errors
+/// When that version is no policy any more, or the file cannot be written.
+pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, PolicySpec)>, ConfigError> {
+    let file = dir.join(format!("{name}.toml"));
+    let unwritable =
+        |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
+    if !is_name(name) {
+        return Ok(None);
+    }
+    let history = History::open(dir, name);
+    let versions = history.versions();
+    let mut at = history.at();
+    let there = std::fs::read_to_string(&file).unwrap_or_default();
+    let holds = versions.iter().find(|version| version.number == at);
+    if !there.is_empty() && holds.is_none_or(|version| version.text != there) {
+        // What other hands wrote is kept, and undone by going back to what was saved here.
+        at = history.put(at, &there).map_err(unwritable)?;
+        history.set_at(at).map_err(unwritable)?;
+    }
+    let versions = history.versions();
+    let wanted = if forward {
+        versions.iter().filter(|version| version.from == at).max_by_key(|version| version.number)
+    } else {
+        let from = versions.iter().find(|version| version.number == at).map_or(0, |version| version.from);
+        versions.iter().find(|version| version.number == from)
+    };
+    let Some(wanted) = wanted else { return Ok(None) };
+    let spec = read(name, &wanted.text)?;
+    write(&file, &wanted.text).map_err(unwritable)?;
+    history.set_at(wanted.number).map_err(unwritable)?;
+    Ok(Some((wanted.number, spec)))
+}
+
+struct History {
+    dir: PathBuf,
+}
+
+impl History {
+    fn open(policies: &Path, name: &str) -> Self {
+        Self { dir: policies.join(".history").join(name) }
+    }
+
+    fn at(&self) -> u32 {
+        std::fs::read_to_string(self.dir.join("at")).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    fn set_at(&self, number: u32) -> std::io::Result<()> {
+        write(&self.dir.join("at"), &number.to_string())
+    }
+
+    /// The policy that it was copied from, with its text; a file over a built-in one of the same name stands for that.
+    fn preset(&self, name: &str) -> Option<(String, String)> {
+        let named = std::fs::read_to_string(self.dir.join("preset")).ok().map(|text| text.trim().to_owned());
+        let wanted = named.unwrap_or_else(|| name.to_owned());
+        let found = built_in().find(|(preset, _)| *preset == wanted);
+        found.map(|(preset, text)| (preset.to_owned(), text.to_owned()))
+    }
+
+    /// Oldest first.
+    fn versions(&self) -> Vec<Version> {
+        let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
+        let mut all: Vec<Version> = entries.filter_map(|entry| version(&entry.ok()?.path())).collect();
+        all.sort_by_key(|version| version.number);
+        all
+    }
+
+    /// Adds a version, and lets the oldest go where there are too many.
+    fn put(&self, from: u32, text: &str) -> std::io::Result<u32> {
+        let all = self.versions();
+        let number = all.last().map_or(0, |version| version.number) + 1;
+        write(&self.dir.join(format!("{number:04}-{from:04}.toml")), text)?;
+        for old in all.iter().take((all.len() + 1).saturating_sub(KEPT)) {
+            let _ = std::fs::remove_file(self.dir.join(format!("{:04}-{:04}.toml", old.number, old.from)));
+        }
+        Ok(number)
+    }
+}
+
+fn version(path: &Path) -> Option<Version> {
+    let stem = path.file_name()?.to_str()?.strip_suffix(".toml")?;
+    let (number, from) = stem.split_once('-')?;
+    let changed = std::fs::metadata(path).ok()?.modified().ok();
+    let at = changed.and_then(|time| i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok());
+    Some(Version {
+        number: number.parse().ok()?,
+        from: from.parse().ok()?,
+        text: std::fs::read_to_string(path).ok()?,
+        at,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mine(dir: &Path) -> PolicyText {
+        list(dir).unwrap().into_iter().find(|policy| policy.name == "mine").unwrap()
+    }
+
+    #[test]
+    fn versions_are_kept_and_undone_over_restarts() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("policies");
+        let layered = list(&at).unwrap().into_iter().find(|policy| policy.name == "layered").unwrap();
+        assert!(layered.built_in && layered.versions.is_empty(), "presets are there without a folder");
+        save(&at, "mine", &layered.text, Some("layered")).unwrap();
+        let saved = save(&at, "mine", "user_cap = 5000\n", None).unwrap();
+        assert_eq!((saved.user_cap, saved.name.as_str()), (5_000, "mine"));
+        save(&at, "mine", "user_cap = 6000\n", None).unwrap();
+        let known = mine(&at);
+        assert_eq!((known.current, known.versions.len(), known.text.as_str()), (3, 3, "user_cap = 6000\n"));
+        assert_eq!(known.preset.as_ref().map(|(name, text)| (name.as_str(), text)), Some(("layered", &layered.text)));
+        assert_eq!(step(&at, "mine", false).unwrap().map(|(number, spec)| (number, spec.user_cap)), Some((2, 5_000)));
+        assert_eq!(mine(&at).text, "user_cap = 5000\n");
+        save(&at, "mine", "user_cap = 7000\n", None).unwrap();
+        assert_eq!(
+            mine(&at).versions.iter().map(|v| (v.number, v.from)).collect::<Vec<_>>(),
+            [(1, 0), (2, 1), (3, 2), (4, 2)]
+        );
+        assert_eq!(step(&at, "mine", false).unwrap().map(|(number, _)| number), Some(2), "what it was made from");
+        assert_eq!(step(&at, "mine", true).unwrap().map(|(number, _)| number), Some(4), "the newest made from it");
+        assert_eq!(step(&at, "mine", true).unwrap(), None);
+        for wanted in [2, 1] {
+            assert_eq!(step(&at, "mine", false).unwrap().map(|(number, _)| number), Some(wanted));
+        }
+        assert_eq!(step(&at, "mine", false).unwrap(), None, "nothing stands before the first");
+        assert_eq!(mine(&at).text, layered.text);
+    }
+
+    #[test]
+    fn what_other_hands_wrote_is_a_version_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.toml");
+        std::fs::write(&file, "user_cap = 1000\n").unwrap();
+        assert_eq!((mine(dir.path()).versions.len(), mine(dir.path()).current), (0, 0));
+        save(dir.path(), "mine", "user_cap = 2000\n", None).unwrap();
+        assert_eq!(mine(dir.path()).versions.len(), 2, "what was there first, and what was saved");
+        std::fs::write(&file, "user_cap = 3000\n").unwrap();
+        assert_eq!(step(dir.path(), "mine", false).unwrap().map(|(_, spec)| spec.user_cap), Some(2_000));
+        assert_eq!(
+            step(dir.path(), "mine", true).unwrap().map(|(_, spec)| spec.user_cap),
+            Some(3_000),
+            "nothing is lost"
+        );
+        std::fs::remove_file(&file).unwrap();
+        save(dir.path(), "mine", "user_cap = 4000\n", None).unwrap();
+        assert_eq!(step(dir.path(), "mine", false).unwrap(), None, "the policy was deleted in between");
+    }
+
+    #[test]
+    fn no_policy_changes_nothing_and_histories_are_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        save(dir.path(), "mine", "user_cap = 1\n", None).unwrap();
+        for (text, part) in
+            [("user_cpa = 2", "no such setting"), ("user_cap = ", "line 1"), ("[lanes]\nkeep = 99", "lanes.keep")]
+        {
+            let error = save(dir.path(), "mine", text, None).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        for name in ["", "Mine", "a/b", "..", "-x", "a b"] {
+            assert!(save(dir.path(), name, "user_cap = 1\n", None).is_err() && !is_name(name), "{name:?}");
+        }
+        assert_eq!((mine(dir.path()).versions.len(), mine(dir.path()).text.as_str()), (1, "user_cap = 1\n"));
+        for n in 2..KEPT + 20 {
+            save(dir.path(), "mine", &format!("user_cap = {n}\n"), None).unwrap();
+        }
+        let known = mine(dir.path());
+        assert_eq!((known.versions.len(), known.current as usize), (KEPT, KEPT + 19));
+        save(dir.path(), "mine", &known.text, None).unwrap();
+        assert_eq!(mine(dir.path()).versions.len(), KEPT, "the same text is no new version");
+    }
+}

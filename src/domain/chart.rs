@@ -1,0 +1,119 @@
+//! Numbers as bars of character cells: parts of one bar, heights of columns, a line of small columns.
+//! Not for: which numbers (`ledger`, `plan`) or where they are drawn.
+
+/// A bar's cells shared out among its parts: as many as `width` in all. A part that is not nothing has at least one cell
+/// where there are enough, so that no small part is lost; the largest ones give it up. Nothing has none.
+#[must_use]
+pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
+    let total: u128 = parts.iter().map(|part| u128::from(*part)).sum();
+    if total == 0 || width == 0 {
+        return vec![0; parts.len()];
+    }
+    let exact = |part: u64| u128::from(part) * width as u128;
+    let mut cells: Vec<usize> =
+        parts.iter().map(|part| usize::try_from(exact(*part) / total).unwrap_or(width)).collect();
+    let seen = parts.iter().filter(|part| **part > 0).count();
+    if seen <= width {
+        for (cell, part) in cells.iter_mut().zip(parts) {
+            *cell = (*cell).max(usize::from(*part > 0));
+        }
+    }
+    let mut order: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] > 0).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(exact(parts[*at]) % total), *at));
+    let sum = cells.iter().sum::<usize>();
+    for at in order.iter().cycle().take(width.saturating_sub(sum)) {
+        cells[*at] += 1;
+    }
+    for _ in 0..sum.saturating_sub(width) {
+        let widest = (0..cells.len()).max_by_key(|at| (cells[*at], std::cmp::Reverse(*at)));
+        if let Some(at) = widest {
+            cells[at] = cells[at].saturating_sub(1);
+        }
+    }
+    cells
+}
+
+/// The height of a column in eighths of a cell, in a chart of `rows` cells whose top is `most`. What is not nothing is at
+/// least one eighth high, however small beside the highest.
+#[must_use]
+pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
+    if value == 0 || most == 0 {
+        return 0;
+    }
+    let room = u128::from(rows) * 8;
+    let height = u128::from(value.min(most)) * room / u128::from(most);
+    u32::try_from(height).unwrap_or(u32::MAX).max(1)
+}
+
+/// A cell that is filled from below by so many eighths.
+#[must_use]
+pub fn cell(eighths: u32, ascii: bool) -> char {
+    const FINE: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const PLAIN: [char; 9] = [' ', '.', '.', ':', ':', '|', '|', '#', '#'];
+    let at = usize::try_from(eighths).unwrap_or(8).min(8);
+    if ascii { PLAIN[at] } else { FINE[at] }
+}
+
+/// A column of which nothing is known.
+pub const UNKNOWN: char = '?';
+/// A column that is nothing.
+pub const NOTHING: char = '_';
+
+/// A line of columns one cell high: what is unknown is `?`, what is nothing `_`.
+#[must_use]
+pub fn spark(values: impl IntoIterator<Item = Option<u64>>, most: u64, ascii: bool) -> String {
+    let one = |value: Option<u64>| match value {
+        None => UNKNOWN,
+        Some(0) => NOTHING,
+        Some(value) => cell(eighths(value, most, 1), ascii),
+    };
+    values.into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parts_of_a_bar() {
+        assert_eq!(shares(&[], 10), Vec::<usize>::new());
+        assert_eq!(shares(&[0, 0], 10), [0, 0], "nothing has no cells");
+        assert_eq!(shares(&[5, 5], 10), [5, 5]);
+        assert_eq!(shares(&[1, 1_000_000, 0], 10), [1, 9, 0], "a small part is not lost");
+        assert_eq!(shares(&[u64::MAX, u64::MAX], 8), [4, 4]);
+        assert_eq!(shares(&[1, 1, 1], 2).iter().sum::<usize>(), 2, "more parts than cells");
+        assert_eq!(shares(&[3, 4], 0), [0, 0]);
+    }
+
+    #[test]
+    fn heights_of_columns() {
+        assert_eq!((eighths(0, 10, 4), eighths(0, 0, 4), eighths(5, 0, 4)), (0, 0, 0));
+        assert_eq!((eighths(7, 7, 1), eighths(7, 7, 4)), (8, 32), "equal ones are all full");
+        assert_eq!(eighths(1, u64::MAX, 4), 1, "what is not nothing is seen");
+        assert_eq!((eighths(u64::MAX, u64::MAX, 9), eighths(9, 3, 1)), (72, 8), "never over the top");
+        assert_eq!(eighths(1, 2, 1), 4);
+    }
+
+    #[test]
+    fn a_line_of_columns() {
+        assert_eq!(spark([], 5, false), "");
+        assert_eq!(spark([Some(3)], 3, false), "█");
+        assert_eq!(spark([None, Some(0), Some(1), Some(4), Some(8)], 8, false), "?_▁▄█");
+        assert_eq!(spark([None, Some(0), Some(1), Some(4), Some(8)], 8, true), "?_.:#");
+    }
+
+    proptest! {
+        #[test]
+        fn a_bar_is_as_wide_as_it_is(parts in prop::collection::vec(0_u64..1_000_000, 1..16), width in 0_usize..200) {
+            let cells = shares(&parts, width);
+            let any = parts.iter().any(|part| *part > 0);
+            prop_assert_eq!(cells.iter().sum::<usize>(), if any { width } else { 0 });
+            let seen = parts.iter().filter(|part| **part > 0).count();
+            for (part, cells) in parts.iter().zip(&cells) {
+                prop_assert!(*part > 0 || *cells == 0);
+                prop_assert!(*part == 0 || *cells > 0 || seen > width);
+            }
+        }
+    }
+}

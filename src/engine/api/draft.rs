@@ -1,0 +1,67 @@
+//! What is about to be asked, and how items and sessions are named.
+//! Not for: requests themselves (`request`).
+
+use crate::domain::ids::NodeId;
+use crate::domain::mark::Atom;
+use crate::domain::mode::SearchWish;
+use std::sync::Arc;
+
+/// Ties an answer to its request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// What the next call is to answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum DraftKind {
+    /// A new message at the branch's head.
+    #[default]
+    Message,
+    /// Another answer to this user message (a node on the branch's path).
+    Regenerate(NodeId),
+    /// Go on where this cut answer stopped (the branch's head).
+    Continue(NodeId),
+    /// A new version of this user message, as its sibling.
+    Edit(NodeId),
+}
+
+/// What is about to be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Draft {
+    /// The words (empty for regenerate and continue).
+    pub text: Arc<str>,
+    /// What they are for.
+    pub kind: DraftKind,
+    /// Whether older messages are looked through for it.
+    pub search: SearchWish,
+}
+
+/// How to name an item on which a person acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// An atom, as a plan's row or a mark names it.
+    Atom(Atom),
+    /// The turn that holds this node.
+    TurnOf(NodeId),
+    /// Just this message.
+    Message(NodeId),
+    /// All turns from one to another, both included, named as [`Item::Named`] does.
+    Span {
+        /// The first.
+        first: String,
+        /// The last.
+        last: String,
+    },
+    /// A free note of the person's own, to be pinned.
+    Note(String),
+    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
+    /// unless `message` is set.
+    Named {
+        /// What was typed.
+        text: String,
+        /// Just the message.
+        message: bool,
+    },
+}
+
+/// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
+pub type Named = Option<String>;

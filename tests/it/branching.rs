@@ -1,0 +1,662 @@
+//! What a person does between branches: picking, bringing back, comparing, racing and keeping one, side questions, names and
+//! stars; with undo and redo, restarts, removals, and another window at the same store.
+
+use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, message, path, text};
+use pleach::domain::branch::{Branch, Overrides};
+use pleach::domain::compare::Comparison;
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::{BranchId, NodeId};
+use pleach::domain::mark::{Mark, MarkKind};
+use pleach::domain::message::Role;
+use pleach::domain::mode::Mode;
+use pleach::domain::model::{ModelInfo, Price};
+use pleach::domain::plan::RowKind;
+use pleach::domain::race::{BranchRun, Limit, Limits};
+use pleach::domain::run::RunStatus;
+use pleach::domain::tag::Tag;
+use pleach::domain::tokens::Encoding;
+use pleach::engine::api::{Act, Answer, Event, Item, Request, SessionView, TagAct};
+use std::sync::Arc;
+
+/// A branch `main` of three turns, and `side`, forked after the second one, with one turn of its own.
+struct Two {
+    client: Client,
+    main: BranchId,
+    side: BranchId,
+}
+
+fn two(bench: &Bench) -> Two {
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "the first question about cranes");
+    client.say(main, "the second question about piers");
+    let side = fork(&mut client, main, "side");
+    client.say(main, "the third question, on main only");
+    client.say(side, "the question on the side only");
+    Two { client, main, side }
+}
+
+fn fork(client: &mut Client, from: BranchId, name: &str) -> BranchId {
+    match client.must(Request::Fork { branch: from, at: None, name: Some(name.into()), switch: false }) {
+        Answer::Branch(branch) => branch.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn branch(view: &SessionView, id: BranchId) -> Branch {
+    view.branches.iter().find(|branch| branch.id == id).unwrap().clone()
+}
+
+fn head(client: &mut Client, id: BranchId) -> NodeId {
+    branch(&client.open(), id).head.unwrap()
+}
+
+/// Digests of the plans of some drafts.
+fn plans(client: &mut Client, id: BranchId) -> Vec<Option<(Hash, Hash)>> {
+    ["why?", "and then, at the pier?"].map(|words| client.drawn(id, &message(words))).into()
+}
+
+/// The text of the request that would go.
+fn wire(client: &mut Client, id: BranchId) -> String {
+    client.whole_plan(id, &message("so?"));
+    match client.must(Request::WireText { branch: id }) {
+        Answer::Text(body) => body,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn brought(client: &mut Client, id: BranchId) -> Vec<Mark> {
+    branch(&client.open(), id).marks.into_iter().filter(|mark| mark.origin.is_some()).collect()
+}
+
+fn compare(client: &mut Client, a: BranchId, b: BranchId) -> Box<Comparison> {
+    match client.must(Request::Compare { a, b }) {
+        Answer::Compared(compared) => compared,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two(&bench);
+    let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
+    let node = head(&mut client, side);
+    let pick = Request::Pick { from: side, items: vec![Item::TurnOf(node)], onto: main, together: false };
+    client.must(pick);
+    let marks = brought(&mut client, main);
+    let origin = marks[0].origin.clone().unwrap();
+    assert_eq!((origin.branch, origin.name.as_str(), origin.turn, origin.turns), (side, "side", Some(3), 1));
+    assert_eq!(origin.sources.len(), 2, "question and answer");
+    let body = wire(&mut client, main);
+    assert!(body.contains("the question on the side only") && body.contains("of branch"), "{body}");
+    let picked = plans(&mut client, main);
+    assert_ne!(picked, before);
+    assert_eq!(plans(&mut client, side), aside, "the source's plans are as they were");
+
+    client.must(Request::Undo);
+    assert_eq!(plans(&mut client, main), before);
+    client.must(Request::Redo);
+    assert_eq!(plans(&mut client, main), picked);
+    client.stop();
+    let mut client = bench.start();
+    client.open();
+    assert_eq!(plans(&mut client, main), picked, "a restart changes nothing");
+    client.must(Request::Undo);
+    assert_eq!(plans(&mut client, main), before);
+}
+
+#[test]
+fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two(&bench);
+    let view = client.open();
+    let shared = path(&bench.store(), view.card.id, main)[0].head.id;
+    let note = Item::Note("never on a Friday".into());
+    client.must(Request::Mark {
+        branch: side,
+        items: vec![note],
+        act: Act::Set { kind: MarkKind::Sticky, toggle: false },
+    });
+    let pin = branch(&client.open(), side).marks.iter().find(|mark| mark.note.is_some()).unwrap().target;
+    let compared = compare(&mut client, main, side);
+    let pins: Vec<_> = compared.sides[1].turns.iter().filter(|turn| turn.pin.is_some()).collect();
+    assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is told, and is no turn");
+    let items = vec![Item::TurnOf(shared), Item::Atom(pin)];
+    client.must(Request::Pick { from: side, items, onto: main, together: false });
+    let marks = branch(&client.open(), main).marks;
+    assert_eq!(marks.len(), 2);
+    assert!(marks.iter().all(|mark| mark.inherited_from.as_deref() == Some("side") && mark.origin.is_none()));
+    assert!(wire(&mut client, main).contains("never on a Friday"));
+    assert_eq!(branch(&client.open(), side).marks.len(), 1, "nothing was put on the source");
+}
+
+#[test]
+fn a_range_is_one_text_and_must_be_a_range() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two(&bench);
+    client.say(side, "one more on the side");
+    client.say(side, "and a last one there");
+    let nodes = path(&bench.store(), client.open().card.id, side);
+    let id = |n: usize| nodes[n].head.id.to_string();
+    let pick = |first, last| Request::Pick {
+        from: side,
+        items: vec![Item::Span { first, last }],
+        onto: main,
+        together: false,
+    };
+    client.must(pick(id(4), id(7)));
+    let marks = brought(&mut client, main);
+    let origin = marks[0].origin.clone().unwrap();
+    assert_eq!((origin.turn, origin.turns, origin.sources.len()), (Some(3), 2, 4));
+    let note = marks[0].note.clone().unwrap();
+    assert!(note.contains("the question on the side only") && note.contains("one more on the side"));
+    assert!(!note.contains("and a last one"));
+    assert!(client.ask(pick(id(7), id(4))).unwrap_err().what.contains("before it begins"));
+}
+
+#[test]
+fn a_result_card_goes_stale_and_is_replaced() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two(&bench);
+    client.must(Request::BringBack { from: side, onto: None });
+    let first = brought(&mut client, main);
+    let key = |client: &mut Client| {
+        let view = client.open();
+        let head = branch(&view, side).head.unwrap();
+        view.nodes.iter().find(|node| node.id == head).unwrap().key
+    };
+    let stale = |mark: &Mark, head: Hash| mark.origin.as_ref().unwrap().stale(Some(head));
+    assert!(!stale(&first[0], key(&mut client)));
+    let (calm, digest) = (plans(&mut client, main), first[0].origin.clone());
+    client.say(side, "the side goes on");
+    assert!(stale(&first[0], key(&mut client)), "the branch went on");
+    assert_eq!(plans(&mut client, main), calm, "but nothing of that goes into main's plans by itself");
+
+    client.must(Request::BringBack { from: side, onto: None });
+    let second = brought(&mut client, main);
+    assert_eq!(second.len(), 1, "the new card stands in the old one's place");
+    assert!(!stale(&second[0], key(&mut client)));
+    assert!(second[0].note.clone().unwrap().contains("the side goes on"));
+    client.must(Request::Undo);
+    assert_eq!(brought(&mut client, main)[0].origin, digest);
+    assert_eq!(plans(&mut client, main), calm);
+}
+
+#[test]
+fn removing_the_source_takes_the_copy_along() {
+    let bench = Bench::new(&Model::new([text("one"), text("two"), text("three"), text("a secret of the side")]));
+    let Two { mut client, main, side } = two(&bench);
+    let node = head(&mut client, side);
+    client.must(Request::Tag { branch: side, item: Item::Message(node), act: TagAct::Label("here it was".into()) });
+    client.must(Request::Pick { from: side, items: vec![Item::TurnOf(node)], onto: main, together: false });
+    client.must(Request::BringBack { from: side, onto: Some(main) });
+    assert!(wire(&mut client, main).contains("a secret of the side"));
+    client.must(Request::RemoveMessage { branch: side, item: Item::TurnOf(node) });
+    assert!(!wire(&mut client, main).contains("a secret of the side"));
+    assert!(client.open().tags.is_empty(), "what stood on the message went with it");
+    for request in [Request::Undo, Request::Undo, Request::Undo, Request::Redo, Request::Redo] {
+        let _ = client.ask(request);
+        assert!(!wire(&mut client, main).contains("a secret of the side"));
+        assert!(client.open().tags.is_empty());
+    }
+    client.stop();
+    let bytes = std::fs::read(bench.store_path()).unwrap();
+    let secret = b"a secret of the side";
+    assert!(!bytes.windows(secret.len()).any(|part| part == secret), "not in the file either");
+}
+
+#[test]
+fn two_branches_are_compared_from_where_they_part() {
+    let bench = Bench::new(&Model::new([text("1"), text("2"), text("3"), text("4")]));
+    let Two { mut client, main, side } = two(&bench);
+    let compared = compare(&mut client, main, side);
+    let ancestor = compared.ancestor.unwrap();
+    assert_eq!((ancestor.turn, ancestor.title.as_str()), (2, "the second question about piers"));
+    let words = |at: usize| compared.sides[at].turns.iter().map(|t| t.messages[0].text.clone()).collect::<Vec<_>>();
+    assert_eq!(words(0), ["the third question, on main only"]);
+    assert_eq!(words(1), ["the question on the side only"]);
+    assert_eq!((compared.sides[0].calls, compared.sides[1].calls), (1, 1));
+    assert!(compared.plans.is_some());
+    assert!(client.ask(Request::Compare { a: main, b: main }).is_err());
+    let empty = fork(&mut client, main, "empty");
+    assert!(compare(&mut client, main, empty).sides[1].turns.is_empty());
+}
+
+/// A race of two on a branch, asked and answered.
+fn raced(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<BranchId> {
+    let arms = vec![
+        Overrides { mode: Some(Mode::Off), ..Overrides::default() },
+        Overrides { mode: Some(Mode::Heavy), ..Overrides::default() },
+    ];
+    let made = match client.must(Request::Race { branch: on, arms, limits }) {
+        Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let from = client.seen.len();
+    for id in &made {
+        client.send(*id, &message(words)).unwrap();
+    }
+    for id in &made {
+        client.closed(from, *id);
+    }
+    made
+}
+
+fn record(view: &SessionView, id: BranchId) -> BranchRun {
+    view.races.iter().find(|record| record.branch == id).unwrap().clone()
+}
+
+type Names = Vec<(String, bool, Option<NodeId>)>;
+
+fn names(client: &mut Client) -> Names {
+    client.open().branches.iter().map(|b| (b.name.clone(), b.archived, b.head)).collect()
+}
+
+#[test]
+fn keeping_one_moves_the_name_and_is_one_step() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let arms = raced(&mut client, main, Limits::default(), "which is better?");
+    let before = names(&mut client);
+    client.must(Request::KeepOne { branch: arms[1] });
+    let view = client.open();
+    let [old, lost, kept] = [main, arms[0], arms[1]].map(|id| branch(&view, id));
+    assert_eq!((kept.name.as_str(), kept.archived), ("main", false), "the winner has the name");
+    assert!(old.archived && old.name == "main-before-1" && lost.archived);
+    assert_eq!(view.current, kept.id, "and is stood on");
+    assert_eq!(kept.overrides.mode, Some(Mode::Heavy), "with its settings");
+    client.must(Request::Undo);
+    assert_eq!(names(&mut client), before, "undone in one step");
+    client.must(Request::Redo);
+    client.stop();
+    let mut client = bench.start();
+    assert_eq!(branch(&client.open(), arms[1]).name, "main");
+    assert!(client.ask(Request::KeepOne { branch: arms[1] }).is_ok_and(|a| matches!(a, Answer::Done(_))));
+    client.must(Request::Undo);
+    assert_eq!(names(&mut client), before);
+}
+
+#[test]
+fn a_branch_that_went_on_keeps_its_name() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let arms = raced(&mut client, main, Limits::default(), "which?");
+    client.say(main, "main goes on meanwhile");
+    client.must(Request::KeepOne { branch: arms[0] });
+    let view = client.open();
+    assert_eq!((branch(&view, main).name.as_str(), branch(&view, main).archived), ("main", false));
+    assert_eq!(branch(&view, arms[0]).name, "race-1");
+    assert!(branch(&view, arms[1]).archived);
+    let failure = client.ask(Request::KeepOne { branch: main }).unwrap_err();
+    assert!(failure.what.contains("no branch of a race"));
+}
+
+#[test]
+fn a_race_is_on_record() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    let limits = Limits { tokens: Some(5_000), seconds: Some(600), ..Limits::default() };
+    let arms = raced(&mut client, main, limits, "which?");
+    let view = client.open();
+    let (one, other) = (record(&view, arms[0]), record(&view, arms[1]));
+    assert_eq!((one.race, one.from, one.place, other.place), (other.race, main, 0, 1));
+    assert_eq!((one.config.mode, other.config.mode), (Mode::Off, Mode::Heavy));
+    assert_eq!((one.config.profile.as_str(), one.config.model.as_str()), ("one", "one-model"));
+    assert_eq!((one.limits, one.stopped, one.ended), (limits, None, Some(RunStatus::Complete)));
+    let run = client.runs().into_iter().find(|run| run.branch == arms[0]).unwrap();
+    assert_eq!(one.runs, [run.id]);
+    assert!(one.spent.tokens > 0);
+    client.stop();
+    let mut client = bench.start();
+    assert_eq!(record(&client.open(), arms[0]), one, "a restart keeps it");
+}
+
+#[test]
+fn tokens_are_limited_and_what_came_is_kept() {
+    let long = || vec![Say::Text("word ".repeat(40)), Say::Hold, Say::Text("too much".into())];
+    let bench = Bench::new(&Model::new([long(), long()]));
+    let mut client = bench.start();
+    let main = client.session();
+    let limits = Limits { tokens: Some(20), ..Limits::default() };
+    let arms = raced(&mut client, main, limits, "at length, please");
+    let view = client.open();
+    for id in &arms {
+        let found = record(&view, *id);
+        assert_eq!((found.stopped, found.ended), (Some(Limit::Tokens), Some(RunStatus::Cancelled)));
+        let nodes = path(&bench.store(), view.card.id, *id);
+        assert!(nodes.last().unwrap().content.words().starts_with("word word"), "what came is kept");
+        assert!(!nodes.last().unwrap().content.words().contains("too much"));
+        let run = client.runs().into_iter().find(|run| run.branch == *id).unwrap();
+        assert_eq!(run.error.as_deref(), Some("Stopped at its limit of 20 tok."));
+    }
+    let closed = client.say(arms[0], "and now without a limit");
+    assert!(closed.failure.is_none(), "only what the race asked is limited");
+}
+
+#[test]
+fn time_is_limited() {
+    let bench = Bench::new(&Model::new([vec![Say::Text("so".into()), Say::Hold], text("quick")]));
+    let mut client = bench.start();
+    let main = client.session();
+    let limits = Limits { seconds: Some(1), ..Limits::default() };
+    let arms = raced(&mut client, main, limits, "slowly, please");
+    let view = client.open();
+    let stopped: Vec<_> = arms.iter().map(|id| record(&view, *id)).filter(|r| r.stopped == Some(Limit::Time)).collect();
+    assert_eq!(stopped.len(), 1, "the one that held");
+    assert!(stopped[0].spent.ms >= 1_000);
+}
+
+#[test]
+fn a_call_that_would_cost_too_much_is_not_made() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start_with(|setup| {
+        let price = Price { input: 10.0, output: 10.0, ..Price::default() };
+        setup.models = Arc::new(move |name, _| ModelInfo {
+            name: name.into(),
+            context_window: 6_000,
+            input_limit: None,
+            max_output: None,
+            encoding: Encoding::Approximate,
+            exact_encoding: false,
+            price: Some(price),
+            source: "table".into(),
+        });
+        setup.race = Limits { cost_micro: Some(1), ..Limits::default() };
+    });
+    let main = client.session();
+    let arms = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
+    let Answer::Race(made) = client.must(Request::Race { branch: main, arms, limits: Limits::default() }) else {
+        panic!()
+    };
+    let failure = client.send(made[0].id, &message("hello")).unwrap_err();
+    assert!(failure.what.contains("limit of $0.000001"), "{failure}");
+    assert!(model.bodies().is_empty(), "nothing was sent");
+}
+
+/// Asks beside a branch and waits for the answer; gives the call and the answer's words.
+fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::ids::RunId, String) {
+    let from = client.seen.len();
+    let run = match client.must(Request::Aside { branch: on, text: words.into() }) {
+        Answer::Asked { run } => run,
+        other => panic!("{other:?}"),
+    };
+    let over = |event: &Event| matches!(event, Event::Aside(view) if view.run == run && view.card.is_some());
+    let at = client.wait(from, over);
+    match &client.seen[at] {
+        Event::Aside(view) => (run, view.text.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_side_question_leaves_no_trace_but_its_cost() {
+    let model = Model::new([text("one"), text("an answer beside it")]);
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question about cranes");
+    let node = head(&mut client, main);
+    let once = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
+    client.must(Request::Mark { branch: main, items: vec![Item::TurnOf(node)], act: once });
+    let (view, before) = (client.open(), plans(&mut client, main));
+    let (_, said) = aside(&mut client, main, "what is a xylophone-crane?");
+    assert_eq!(said, "an answer beside it");
+    let body = String::from_utf8(model.bodies()[1].clone()).unwrap();
+    assert!(body.contains("a question about cranes"), "asked in the present context");
+    assert!(!body.contains("\"tools\""), "no tool can run");
+    let after = client.open();
+    assert_eq!(
+        (&after.nodes, &after.branches),
+        (&view.nodes, &view.branches),
+        "tree, heads and marks are as they were"
+    );
+    assert_eq!(plans(&mut client, main), before);
+    let runs = client.runs();
+    let run = runs.last().unwrap();
+    assert!(run.aside && run.status == RunStatus::Complete && run.est_total > 0 && runs.len() == 2, "it is counted");
+    let last = pleach::engine::api::Which::Last(main);
+    match client.must(Request::DiffPlans { before: Some(last.clone()), after: last }) {
+        Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "it is no call of the branch's"),
+        other => panic!("{other:?}"),
+    }
+    client.stop();
+    for file in ["pleach.db", "pleach.db-wal"] {
+        let bytes = std::fs::read(bench.store_path().with_file_name(file)).unwrap_or_default();
+        for secret in [&b"xylophone-crane"[..], b"an answer beside it"] {
+            assert!(!bytes.windows(secret.len()).any(|part| part == secret), "{file} holds words of it");
+        }
+    }
+}
+
+#[test]
+fn a_side_question_is_kept_as_a_branch_after_all() {
+    let state = "Beside.\n---STATE---\nGoal: other\n---END STATE---";
+    let bench = Bench::new(&Model::new([text("one"), text(state)]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question");
+    client.must(Request::EditState { branch: main, text: "Goal: mine".into() });
+    let before = plans(&mut client, main);
+    let (run, _) = aside(&mut client, main, "and beside it?");
+    let Answer::Branch(kept) = client.must(Request::KeepAside { run }) else { panic!() };
+    let nodes = path(&bench.store(), client.open().card.id, kept.id);
+    let words: Vec<String> = nodes.iter().map(|node| node.content.words()).collect();
+    assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
+    assert_eq!((nodes[2].head.role, nodes[3].head.role), (Role::User, Role::Assistant));
+    let view = client.open();
+    assert_eq!(branch(&view, kept.id).state.unwrap().text, "Goal: other");
+    assert_eq!(branch(&view, main).state.unwrap().text, "Goal: mine", "the branch's own state stands");
+    assert_eq!(plans(&mut client, main), before);
+    let card = client.runs().pop().unwrap();
+    assert_eq!((card.id, card.answer, card.aside), (run, Some(nodes[3].head.id), false));
+    assert!(client.say(kept.id, "go on").failure.is_none());
+    assert!(client.ask(Request::KeepAside { run }).is_err(), "only once");
+}
+
+#[test]
+fn a_side_question_is_asked_while_an_answer_comes_and_dropped() {
+    let model = Model::new([vec![Say::Text("slow".into()), Say::Hold], vec![Say::Text("be".into()), Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let main = client.session();
+    let from = client.seen.len();
+    client.send(main, &message("a long one")).unwrap();
+    client.wait(from, |event| matches!(event, Event::Stream { .. }));
+    let Answer::Asked { run } = client.must(Request::Aside { branch: main, text: "quick?".into() }) else { panic!() };
+    client.wait(from, |event| matches!(event, Event::Aside(view) if view.text == "be"));
+    client.must(Request::DropAside { run });
+    let at = client
+        .wait(from, |event| matches!(event, Event::Run(card) if card.id == run && card.status != RunStatus::Open));
+    assert!(matches!(&client.seen[at], Event::Run(card) if card.status == RunStatus::Cancelled && card.aside));
+    assert!(client.ask(Request::KeepAside { run }).is_err());
+    model.release();
+    assert!(client.closed(from, main).failure.is_none(), "the branch's own answer came whole");
+}
+
+#[test]
+fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two(&bench);
+    let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
+    let node = head(&mut client, main);
+    let tag = |act| Request::Tag { branch: main, item: Item::Message(node), act };
+    let mut other = bench.start();
+    other.open();
+    let from = other.seen.len();
+    client.must(tag(TagAct::Label("  the\nplace ".into())));
+    client.must(tag(TagAct::Favourite(None)));
+    let found = client.open().tags.clone();
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].label.as_str(), found[0].favourite), ("the place", true));
+    assert_eq!((plans(&mut client, main), plans(&mut client, side)), (before, aside), "no plan knows of it");
+    let same = found.clone();
+    other.wait(from, move |event| matches!(event, Event::Tags { tags, .. } if *tags == same));
+    // The other window changes it; what this one thinks is there is there no longer.
+    other.must(Request::Tag { branch: side, item: Item::Message(node), act: TagAct::Label("elsewhere".into()) });
+    let stale = client.ask(tag(TagAct::Label("mine".into())));
+    if stale.is_err() {
+        let there =
+            |event: &Event| matches!(event, Event::Tags { tags, .. } if tags.iter().any(|t| t.label == "elsewhere"));
+        client.wait(0, there);
+    }
+    other.stop();
+    client.stop();
+
+    let mut client = bench.start();
+    let label = |client: &mut Client| client.open().tags.first().map(|tag: &Tag| (tag.label.clone(), tag.favourite));
+    let last = label(&mut client);
+    client.must(Request::Undo);
+    client.must(Request::Undo);
+    assert_ne!(label(&mut client), last);
+    client.must(Request::Redo);
+    client.must(Request::Redo);
+    assert_eq!(label(&mut client), last);
+}
+
+#[test]
+fn names_and_stars_go_out_and_come_back() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, .. } = two(&bench);
+    let node = head(&mut client, main);
+    client.must(Request::Tag { branch: main, item: Item::Message(node), act: TagAct::Label("the place".into()) });
+    client.must(Request::Tag { branch: main, item: Item::TurnOf(node), act: TagAct::Favourite(Some(true)) });
+    let Answer::Transcript(out) = client.must(Request::Transcript { session: None, branch: None }) else { panic!() };
+    let text = pleach::export::jsonl(&out, false).text;
+    let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
+    let elsewhere = Bench::new(&Model::new([]));
+    let mut other = elsewhere.start();
+    other.must(Request::Import { reading: reading.clone() });
+    let labels = |view: &SessionView| {
+        let of = |tag: &Tag| view.nodes.iter().find(|node| node.key == tag.node).unwrap().preview.clone();
+        let mut all: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(labels(&other.open()), labels(&client.open()));
+    assert_eq!(labels(&client.open()).len(), 2);
+    other.must(Request::Import { reading });
+    assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
+}
+
+/// One step of a random history between branches; on `only`, when one is given.
+fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<Request> {
+    let view = client.open();
+    let open: Vec<BranchId> = view.branches.iter().filter(|b| !b.archived).map(|b| b.id).collect();
+    let here = only.unwrap_or_else(|| *dice.pick(&open));
+    let from = *dice.pick(&view.branches.iter().map(|b| b.id).collect::<Vec<_>>());
+    let store = path_of(&view, from);
+    let own = path_of(&view, here);
+    let node = (!own.is_empty()).then(|| *dice.pick(&own));
+    Some(match dice.below(9) {
+        0 => Request::Fork { branch: here, at: node, name: None, switch: false },
+        1 | 2 => {
+            let items =
+                (0..=dice.below(2)).filter_map(|_| (!store.is_empty()).then(|| Item::TurnOf(*dice.pick(&store))));
+            Request::Pick { from, items: items.collect(), onto: here, together: dice.below(2) == 0 }
+        }
+        3 => Request::BringBack { from, onto: Some(here) },
+        4 => {
+            Request::Tag { branch: here, item: Item::Message(node?), act: TagAct::Label(format!("n{}", dice.below(3))) }
+        }
+        5 => Request::Tag { branch: here, item: Item::Message(node?), act: TagAct::Favourite(None) },
+        6 => Request::Mark {
+            branch: here,
+            items: vec![Item::TurnOf(node?)],
+            act: Act::Set { kind: *dice.pick(&[MarkKind::Sticky, MarkKind::Exclude]), toggle: true },
+        },
+        7 => Request::RenameBranch { branch: here, name: format!("b{}", dice.below(50)) },
+        _ => {
+            client.say(here, &format!("question {}", dice.below(1_000)));
+            return None;
+        }
+    })
+}
+
+fn path_of(view: &SessionView, id: BranchId) -> Vec<NodeId> {
+    let mut at = branch(view, id).head;
+    let mut ids = Vec::new();
+    while let Some(id) = at {
+        ids.push(id);
+        at = view.nodes.iter().find(|node| node.id == id).unwrap().parent;
+    }
+    ids.reverse();
+    ids
+}
+
+/// What undo must restore: plans of all branches, names, what is put away, and what stands on messages.
+fn all(client: &mut Client) -> (Names, Vec<Tag>, Vec<Vec<Option<(Hash, Hash)>>>) {
+    let view = client.open();
+    let open: Vec<BranchId> = view.branches.iter().filter(|b| !b.archived).map(|b| b.id).collect();
+    let plans = open.into_iter().map(|id| plans(client, id)).collect();
+    // What a fork made is put away by its undoing, so only what is open is compared.
+    let names = names(client).into_iter().filter(|(_, archived, _)| !archived).collect();
+    (names, view.tags.clone(), plans)
+}
+
+#[test]
+fn random_histories_are_undone_exactly() {
+    for seed in 0..14 {
+        let mut dice = Dice::new(seed + 40_000);
+        let bench = Bench::new(&Model::new([]));
+        let Two { mut client, .. } = two(&bench);
+        let store = bench.store();
+        let session = client.open().card.id;
+        let count = || store.ops(session).unwrap().iter().filter(|op| !op.undone).count();
+        // The two branches that were forked are no part of the trail.
+        let mut trail = vec![all(&mut client)];
+        for _ in 0..9 {
+            let before = count();
+            // Messages are never undone, so a history that is to be undone asks nothing.
+            let request = loop {
+                let said = client.runs().len();
+                if let Some(request) = step(&mut client, &mut dice, None) {
+                    break request;
+                }
+                assert!(client.runs().len() > said);
+                trail = vec![all(&mut client)];
+            };
+            let _ = client.ask(request);
+            if count() > before {
+                trail.push(all(&mut client));
+            }
+        }
+        for round in 0..2 {
+            for at in (0..trail.len() - 1).rev() {
+                client.must(Request::Undo);
+                assert_eq!(all(&mut client), trail[at], "seed {seed}, round {round}, undo to {at}");
+            }
+            for (at, there) in trail.iter().enumerate().skip(1) {
+                client.must(Request::Redo);
+                assert_eq!(all(&mut client), *there, "seed {seed}, round {round}, redo to {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_histories_on_one_side_change_no_plan_of_the_other() {
+    for seed in 0..14 {
+        let mut dice = Dice::new(seed + 41_000);
+        let bench = Bench::new(&Model::new([]));
+        let Two { mut client, main, side } = two(&bench);
+        client.must(Request::BringBack { from: side, onto: Some(main) });
+        let (before, marks) = (plans(&mut client, main), branch(&client.open(), main).marks);
+        for _ in 0..10 {
+            if let Some(request) = step(&mut client, &mut dice, Some(side)) {
+                let _ = client.ask(request);
+            }
+            assert_eq!(plans(&mut client, main), before, "seed {seed}");
+        }
+        assert_eq!(branch(&client.open(), main).marks, marks);
+        let rows = client.whole_plan(main, &message("why?"));
+        assert!(rows.rows.iter().any(|row| row.kind == RowKind::Card && row.included()), "the card goes all the while");
+    }
+}

@@ -1,0 +1,156 @@
+//! What the calls came to, as charts: pictures at several sizes and counts, and what keys do. The meter when it is over.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON, run_id};
+use pleach::domain::blocked::Blocked;
+use pleach::domain::ledger::{Ledger, Spent, Totals};
+use pleach::domain::run::{RunCard, RunStatus};
+use pleach::domain::usage::Usage;
+use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::tui::theme::Theme;
+use std::sync::Arc;
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, sizes: &[(u16, u16)], stage: &mut Stage) {
+    for (width, height) in sizes {
+        let screen = stage.screen(*width, *height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn card(n: u32) -> RunCard {
+    let nodes = fixture::story();
+    let told = n % 5 != 3;
+    let prompt = 900 + n * 137 % 2_400;
+    RunCard {
+        est_total: prompt - prompt / 50 + n % 90,
+        usage: if told {
+            let cached = (!n.is_multiple_of(4)).then_some(prompt * (n % 9) / 10);
+            Usage { prompt: Some(prompt), completion: Some(40 + n * 71 % 700), cached_read: cached, ..Usage::default() }
+        } else {
+            Usage::default()
+        },
+        cost_micro: told.then_some(u64::from(prompt) * 2),
+        round: 1 + n % 2,
+        at: NOON + i64::from(n) * 60_000,
+        ..fixture::run(u128::from(n), &nodes[0], &nodes[3])
+    }
+}
+
+fn ledger(count: u32, whole: bool) -> Box<Ledger> {
+    let mut totals = Totals::default();
+    let mut calls = Vec::new();
+    for n in 1..=count {
+        let call = Spent::of(&card(n), Some(n.div_ceil(2)), "Why does login fail\u{202e} after the refresh?".into());
+        totals.add(&call);
+        calls.push(call);
+    }
+    let older = calls.len().saturating_sub(4_000);
+    let calls = calls.split_off(older);
+    Box::new(Ledger { branch: MAIN, whole, calls, older: u32::try_from(older).unwrap(), totals })
+}
+
+fn asked(request: &Request) -> bool {
+    matches!(request, Request::Ledger { .. })
+}
+
+fn opened(count: u32) -> Stage {
+    let mut stage = fixture::opened();
+    stage.press("f10");
+    assert_eq!(*stage.last(), Request::Ledger { branch: MAIN, whole: false });
+    stage.reply(asked, Answer::Ledger(ledger(count, false)));
+    stage
+}
+
+#[test]
+fn charts_of_no_one_some_and_many_calls() {
+    let mut none = opened(0);
+    let screen = none.screen(80, 24);
+    assert!(screen.contains("No call was made on this branch yet"), "{screen}");
+    none.press("h l j k g G enter");
+    assert!(none.screen(80, 24).contains("What will stand here"), "keys do nothing where nothing is");
+    pictures("ledger_one", &SIZES[..1], &mut opened(1));
+    pictures("ledger", &SIZES, &mut opened(23));
+    let mut many = opened(10_000);
+    pictures("ledger_many", &SIZES[1..2], &mut many);
+    many.press("g");
+    let screen = many.screen(120, 35);
+    assert!(screen.contains("call 6,001 of 10,000"), "only the newest are there: {screen}");
+    let mut tiny = opened(23);
+    pictures("ledger", &[(40, 12)], &mut tiny);
+    tiny.press("j j j j");
+    assert!(tiny.screen(40, 12).contains("estimate off"), "j brings the charts below");
+    let mut plain = opened(23);
+    plain.theme = Theme::built_in("none", true);
+    let screen = plain.screen(120, 35);
+    let signs = screen.replace(['⟨', '⟩'], "");
+    assert!(signs.is_ascii(), "{screen}");
+    pictures("ledger_ascii", &SIZES[1..2], &mut plain);
+}
+
+#[test]
+fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
+    let mut stage = opened(23);
+    assert!(stage.screen(120, 35).contains("call 23 of 23"), "the newest first");
+    stage.press("h h left l");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("call 21 of 23"), "{screen}");
+    stage.press("h h h");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("call 18 of 23") && screen.contains("in unknown (est") && screen.contains("out unknown"));
+    stage.press("a");
+    assert_eq!(*stage.last(), Request::Ledger { branch: MAIN, whole: true });
+    stage.reply(asked, Answer::Ledger(ledger(30, true)));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("the whole session") && screen.contains("call 18 of 30"), "{screen}");
+    let nodes = fixture::story();
+    stage.event(Event::Run(Box::new(fixture::run(77, &nodes[0], &nodes[3]))));
+    assert_eq!(
+        *stage.last(),
+        Request::Ledger { branch: MAIN, whole: true },
+        "a call ended: figures are asked for again"
+    );
+    stage.reply(asked, Answer::Ledger(ledger(31, true)));
+    stage.press("enter");
+    let runs = (1..=31).map(card).collect();
+    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(runs));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Calls that were made") && screen.contains(&run_id(18).to_string()), "{screen}");
+    stage.press("esc f10");
+    assert!(stage.model.layers.is_empty(), "the same key closes it");
+}
+
+#[test]
+fn a_call_under_way_is_not_nothing() {
+    let mut stage = fixture::opened();
+    stage.type_text("/stats").press("enter");
+    let mut found = ledger(3, false);
+    let open = RunCard { status: RunStatus::Open, usage: Usage::default(), cost_micro: None, ..card(4) };
+    let call = Spent::of(&open, Some(2), "now".into());
+    found.totals.add(&call);
+    found.calls.push(call);
+    stage.reply(asked, Answer::Ledger(found));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains('◌') && screen.contains("open"), "{screen}");
+}
+
+#[test]
+fn the_meter_says_what_goes_over() {
+    let mut stage = fixture::opened();
+    let nodes = fixture::story();
+    let plan = fixture::plan(&nodes);
+    let blocked = Blocked {
+        basis: plan.basis,
+        needed: 9_600,
+        budget: plan.budget,
+        choices: Vec::new(),
+        rows: plan.included().cloned().collect(),
+    };
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("! over the budget") && screen.contains("1,600") && screen.contains("120 %"), "{screen}");
+    pictures("meter_over", &SIZES[1..2], &mut stage);
+}

@@ -1,0 +1,196 @@
+//! State, summaries, memories and policies with their versions: pictures, and the journey of a policy.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON};
+use super::whatif::found;
+use pleach::config::policies;
+use pleach::domain::branch::Overrides;
+use pleach::domain::failure::Failure;
+use pleach::domain::versions::{Editing, Fault, Thing, ThingKind, Version};
+use pleach::engine::api::{Answer, Event, MemoryAct, Request};
+use pleach::tui::msg::Msg;
+
+const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
+                      # When it is full, drop to so much at once.\nanchored = true\nrefill_percent = 70\n\n[activation]\non = true\n";
+
+fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Version {
+    Version { what: what.into(), at: Some(NOON), text: text.into(), current, from }
+}
+
+fn thing(kind: ThingKind, id: &str, versions: Vec<Version>) -> Thing {
+    Thing {
+        kind,
+        id: id.into(),
+        title: id.into(),
+        note: "keeps the newest turns\u{202e} that fit".into(),
+        editing: Editing::Here,
+        goes: false,
+        versions,
+    }
+}
+
+fn policies_there(own: Option<(&str, bool)>) -> Vec<Thing> {
+    let preset = |name: &str| Thing {
+        editing: Editing::Copy,
+        goes: name == "layered" && own.is_none_or(|(_, goes)| !goes),
+        ..thing(ThingKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
+    };
+    let mut all: Vec<Thing> = ["adaptive", "lanes", "layered", "levels", "window"].map(preset).into();
+    if let Some((text, goes)) = own {
+        let versions = vec![
+            version("version 2", text, true, Some(1)),
+            version("version 1", PRESET, false, Some(2)),
+            Version { at: None, ..version("the preset layered", PRESET, false, None) },
+        ];
+        all.push(Thing { goes, ..thing(ThingKind::Policies, "lean", versions) });
+    }
+    all
+}
+
+/// The last request that is no plan.
+fn asked(stage: &Stage) -> &Request {
+    let found = stage.sent.iter().rev().map(|(_, request)| request);
+    let mut found = found.filter(|request| !matches!(request, Request::Replan { .. } | Request::TryPolicy { .. }));
+    found.next().unwrap()
+}
+
+fn reads(request: &Request) -> bool {
+    matches!(request, Request::Things { .. })
+}
+
+fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
+    stage.reply(reads, Answer::Things(kind, things));
+}
+
+#[test]
+fn every_kind_has_its_tab() {
+    let mut stage = fixture::opened();
+    stage.type_text("/editors").press("enter");
+    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::State });
+    assert!(stage.screen(80, 24).contains("They are being read."));
+    let state = thing(
+        ThingKind::State,
+        "",
+        vec![
+            version("version 3, edited by you", "Goal: fix login\nContext: src/auth.rs\nResolved: port", true, Some(1)),
+            version("version 2, by the model", "Goal: fix login\nContext: src/main.rs", false, None),
+        ],
+    );
+    fill(&mut stage, ThingKind::State, vec![Thing { title: "The state block of main".into(), goes: true, ..state }]);
+    pictures("editors_state", &mut stage);
+    stage.press("tab");
+    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::Summaries });
+    fill(&mut stage, ThingKind::Summaries, Vec::new());
+    assert!(stage.screen(120, 35).contains("No turns go as a summary on this branch"));
+    stage.press("e tab");
+    let one = thing(
+        ThingKind::Memories,
+        "0190",
+        vec![
+            version("version 2, confirmed", "The gate is blue", true, Some(1)),
+            version("version 1, confirmed", "The gate is green", false, None),
+        ],
+    );
+    let other = thing(ThingKind::Memories, "0191", vec![version("version 1, suggested", "日本語 works", true, None)]);
+    fill(&mut stage, ThingKind::Memories, vec![Thing { title: "The gate is blue".into(), ..one }, other]);
+    pictures("editors_memories", &mut stage);
+    stage.press("shift-tab shift-tab");
+    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::State });
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn a_memory_that_is_refused_stays_in_the_editor() {
+    let mut stage = fixture::opened();
+    stage.type_text("/editors").press("enter tab tab");
+    let memory = thing(ThingKind::Memories, "0190", vec![version("version 1, confirmed", "The gate is", true, None)]);
+    fill(&mut stage, ThingKind::Memories, vec![memory]);
+    stage.press("e end").type_text(" green").press("ctrl-d");
+    let wanted = Request::Memory { id: "0190".into(), act: MemoryAct::Edit(Some("The gate is green".into()), None) };
+    assert_eq!(*asked(&stage), wanted);
+    let saved = |request: &Request| matches!(request, Request::Memory { .. });
+    let ticket = stage.sent.iter().rev().find(|(_, request)| saved(request)).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("That looks like a secret.")) });
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("That looks like a secret.") && screen.contains("The gate is green"), "{screen}");
+    stage.press("esc");
+    assert!(stage.screen(80, 24).contains("drop what was typed"), "nothing typed is lost unasked");
+    stage.press("k ctrl-g");
+    assert_eq!(stage.composed, ["The gate is green"]);
+    stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
+    stage.reply(|r| matches!(r, Request::Memory { .. }), Answer::Done("Edited a memory. u undoes it.".into()));
+    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::Memories }, "read again");
+    stage.press("u");
+    assert_eq!(*asked(&stage), Request::Undo, "a memory lives in the session");
+    stage.press("e").type_text("x").press("esc d");
+    assert!(stage.screen(80, 24).contains("[Memories]"), "dropped on a word");
+    stage.press("e esc");
+    assert!(stage.screen(80, 24).contains("[Memories]"), "an unchanged text is left at once");
+}
+
+#[test]
+fn a_policy_is_copied_edited_mended_taken_and_undone() {
+    let mut stage = fixture::opened();
+    stage.type_text("/policies").press("enter");
+    fill(&mut stage, ThingKind::Policies, policies_there(None));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("[Policies]") && screen.contains("layered (this branch's policy)"), "{screen}");
+    pictures("editors_preset", &mut stage);
+    stage.press("u");
+    assert!(stage.screen(120, 35).contains("built in and never changes"));
+    stage.press("e ctrl-u").type_text("lean").press("enter");
+    stage.type_text("user_cpa = 900").press("enter ctrl-d");
+    let Request::SavePolicy { name, text, preset } = asked(&stage).clone() else { panic!("{:?}", asked(&stage)) };
+    assert_eq!((name.as_str(), preset.as_deref()), ("lean", Some("layered")));
+    assert!(text.starts_with("user_cpa = 900\n") && text.ends_with(PRESET), "{text}");
+    let why = policies::read("lean", &text).unwrap_err().to_string();
+    let saves = |request: &Request| matches!(request, Request::SavePolicy { .. });
+    let words = format!("Not saved: {why} Did you mean `user_cap`?");
+    stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
+    pictures("editors_refused", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
+    stage.type_text("#").press("ctrl-d");
+    let Request::SavePolicy { text, .. } = asked(&stage).clone() else { panic!() };
+    assert!(text.contains("\n#user_cap = 32000\n"), "the cursor stood where the fault is: {text}");
+    let names = vec!["layered".to_owned(), "lean".to_owned()];
+    stage.reply(saves, Answer::Policies { names, said: "Saved the policy lean.".into() });
+    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::TryPolicy { policy, .. } if policy == "lean")));
+    let changed = PRESET.replace("user_cap = 32000", "user_cap = 900");
+    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
+    stage.reply(|r| matches!(r, Request::TryPolicy { .. }), Answer::WhatIf(found("Why does login fail?")));
+    pictures("editors_policy", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("+ user_cap = 900") && screen.contains("- user_cap = 32000"), "{screen}");
+    assert!(screen.contains("The next call under it:"), "{screen}");
+    stage.press("d");
+    assert!(stage.screen(120, 35).contains("beside the preset layered"));
+    stage.press("d h");
+    assert!(stage.screen(120, 35).contains("version 1"));
+    stage.press("l a");
+    let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Override { branch: MAIN, overrides: overrides.clone() }));
+    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, true))));
+    stage.press("u");
+    assert_eq!(*asked(&stage), Request::Undo, "taking it is undone first");
+    stage.reply(|r| matches!(r, Request::Undo), Answer::Done("Undone.".into()));
+    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
+    stage.press("u");
+    assert_eq!(*asked(&stage), Request::StepPolicy { name: "lean".into(), forward: false }, "then its version");
+    stage.press("U");
+    assert_eq!(*asked(&stage), Request::StepPolicy { name: "lean".into(), forward: true });
+    stage.press("esc").type_text("/policy lean").press("enter");
+    assert!(!stage.screen(120, 35).contains("There is no policy"), "the new name is known");
+}

@@ -1,0 +1,184 @@
+//! What a person edits, with its versions, through the engine: state, summaries, memories, policies; every change can be
+//! taken back.
+
+use crate::support::bench::{Bench, Client, Model, message, text};
+use pleach::domain::branch::Overrides;
+use pleach::domain::capsule::{CapsuleKind, CapsuleSource};
+use pleach::domain::condense::{By, CapsuleCard};
+use pleach::domain::ids::BranchId;
+use pleach::domain::memory::MemoryKind;
+use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
+use pleach::engine::api::{Answer, Condense, MemoryAct, MemoryScope, Request};
+
+fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> {
+    match client.must(Request::Things { branch, kind }) {
+        Answer::Things(of, things) => {
+            assert_eq!(of, kind);
+            things
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The texts of a thing's versions, newest first, the one that counts in brackets.
+fn texts(thing: &Thing) -> Vec<String> {
+    let one =
+        |version: &Version| if version.current { format!("[{}]", version.text) } else { version.text.to_string() };
+    thing.versions.iter().map(one).collect()
+}
+
+#[test]
+fn a_state_block_and_its_versions() {
+    let said = |goal: &str| text(&format!("Yes.\n\n---STATE---\nGoal: {goal}\n---END STATE---\n"));
+    let model = Model::new([said("one"), said("two")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let empty = &things(&mut client, branch, ThingKind::State)[0];
+    assert!(empty.versions.is_empty() && matches!(empty.editing, Editing::Not(_)), "there is no message yet");
+    client.say(branch, "first");
+    client.say(branch, "second");
+    client.must(Request::EditState { branch, text: "Goal: mine".into() });
+    let state = &things(&mut client, branch, ThingKind::State)[0];
+    assert_eq!(texts(state), ["[Goal: mine]", "Goal: two", "Goal: one"]);
+    assert_eq!(state.versions.iter().map(|version| version.from).collect::<Vec<_>>(), [Some(1), Some(2), None]);
+    client.must(Request::Undo);
+    let state = &things(&mut client, branch, ThingKind::State)[0];
+    assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "what was undone stays to be seen");
+    assert!(state.versions[0].what.contains("undone"));
+}
+
+#[test]
+fn a_memory_and_what_it_said_before() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "hello");
+    let (kind, scope) = (MemoryKind::Fact, MemoryScope::Session);
+    client.must(Request::Remember { kind, text: "The gate is green".into(), scope });
+    let memory = things(&mut client, branch, ThingKind::Memories).remove(0);
+    assert_eq!(texts(&memory), ["[The gate is green]"]);
+    let edit = |text: &str| Request::Memory { id: memory.id.clone(), act: MemoryAct::Edit(Some(text.into()), None) };
+    client.must(edit("The gate is blue"));
+    client.must(edit("The gate is red"));
+    let seen = |client: &mut Client| texts(&things(client, branch, ThingKind::Memories)[0]);
+    assert_eq!(seen(&mut client), ["[The gate is red]", "The gate is blue", "The gate is green"]);
+    client.must(Request::Undo);
+    assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"]);
+    client.stop();
+    let mut client = bench.start();
+    client.open();
+    assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"], "over a restart");
+}
+
+fn cards(client: &mut Client, branch: BranchId) -> Vec<CapsuleCard> {
+    match client.must(Request::Condense { branch, act: Condense::List }) {
+        Answer::Capsules(cards) => cards,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
+    let answer =
+        |n: usize| text(&format!("Run `cargo test part{n}` on port {}. {}", 8_000 + n, "Plain talk. ".repeat(30)));
+    let model = Model::new((0..9).map(answer));
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    for n in 0..9 {
+        client.say(branch, &format!("Step {n}: what comes next on port {}?", 8_000 + n));
+    }
+    let act = Condense::Draft { kind: CapsuleKind::Lane, up_to: None, by: By::Extractive };
+    let Answer::Draft(Some(draft)) = client.must(Request::Condense { branch, act }) else { panic!() };
+    client.must(Request::Condense { branch, act: Condense::Accept { draft: draft.number } });
+    let first = cards(&mut client, branch)[0].clone();
+    let rewrite =
+        |capsule, text: &str| Request::Condense { branch, act: Condense::Rewrite { capsule, text: text.into() } };
+    client.must(rewrite(first.capsule.id, "Ports 8000 and 8001 were told."));
+    let thing = things(&mut client, branch, ThingKind::Summaries).remove(0);
+    assert_eq!(thing.versions.len(), 2);
+    assert_eq!(&*thing.versions[0].text, "Ports 8000 and 8001 were told.");
+    assert!(thing.versions[0].current && thing.versions[0].from == Some(1));
+    let now = cards(&mut client, branch)[0].clone();
+    assert_eq!((now.capsule.source, now.capsule.turns), (CapsuleSource::User, first.capsule.turns));
+    assert_ne!(now.capsule.confidence, first.capsule.confidence, "what it says was looked at anew");
+    let Ok(pleach::engine::api::Planned::Plan { plan, .. }) = client.plan(branch, &message("and now?")) else {
+        panic!()
+    };
+    let goes = plan
+        .included()
+        .any(|row| row.title.contains("Ports 8000") || row.text.is_some_and(|_| row.title.contains("turns")));
+    assert!(goes || plan.included().any(|row| row.kind == pleach::domain::plan::RowKind::Summary));
+    let refused = client.ask(rewrite(now.capsule.id, "  ")).unwrap_err();
+    assert!(refused.kept.contains("Nothing was changed"), "{refused}");
+    assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only what is in use");
+    client.must(Request::Undo);
+    assert_eq!(cards(&mut client, branch)[0].capsule.id, first.capsule.id);
+}
+
+fn policy(client: &mut Client, branch: BranchId, name: &str) -> Thing {
+    things(client, branch, ThingKind::Policies).into_iter().find(|thing| thing.id == name).unwrap()
+}
+
+fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
+    Request::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) }
+}
+
+#[test]
+fn a_policy_is_copied_refused_mended_taken_and_undone() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    for n in 0..8 {
+        client.say(branch, &format!("Question {n}: {}", "the grace is 1500 ms. ".repeat(20)));
+    }
+    let layered = policy(&mut client, branch, "layered");
+    assert!(layered.goes && layered.editing == Editing::Copy, "{layered:?}");
+    let preset = layered.versions[0].text.to_string();
+    assert!(client.ask(save("layered", &preset, None)).is_err(), "a preset never changes");
+    assert!(client.ask(save("window", &preset, Some("layered"))).is_err(), "the name is taken");
+    assert!(client.ask(save("My Own", &preset, Some("layered"))).is_err(), "that is no name");
+    let wrong = format!("{preset}\nuser_cpa = 900\n");
+    let Answer::Refused(fault) = client.must(save("lean", "user_cpa = 900\n", Some("layered"))) else { panic!() };
+    assert_eq!(fault.place, Some((1, 1)));
+    assert!(fault.words.contains("line 1, column 1") && fault.words.contains("Did you mean `user_cap`?"), "{fault:?}");
+    assert!(matches!(client.must(save("lean", &wrong, Some("layered"))), Answer::Refused(_)));
+    assert!(
+        !things(&mut client, branch, ThingKind::Policies).iter().any(|thing| thing.id == "lean"),
+        "nothing was saved"
+    );
+    let Answer::Policies { names, .. } = client.must(save("lean", "user_cap = 900\n", Some("layered"))) else {
+        panic!()
+    };
+    assert!(names.contains(&"lean".to_owned()));
+    let lean = policy(&mut client, branch, "lean");
+    assert_eq!(texts(&lean), ["[user_cap = 900\n]".to_owned(), preset.clone()], "beside the preset it came from");
+    let before = client.whole_plan(branch, &message("and now?"));
+    let request = Request::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() };
+    let Answer::WhatIf(found) = client.must(request) else { panic!() };
+    assert_eq!(found.ways.len(), 1, "only what was asked for");
+    let made = found.ways[0].result.clone().unwrap();
+    assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap loses something");
+    let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
+    client.must(Request::Override { branch, overrides });
+    let now = client.whole_plan(branch, &message("and now?"));
+    assert_eq!((now.policy.as_str(), now.est_total, now.id), ("lean", made.est, made.plan), "it is as it was told");
+    client.must(save("lean", "user_cap = 1400\n", None));
+    let wider = client.whole_plan(branch, &message("and now?"));
+    assert!(wider.est_total > now.est_total, "a saved policy counts at once");
+    client.must(Request::StepPolicy { name: "lean".into(), forward: false });
+    assert_eq!(client.whole_plan(branch, &message("and now?")).est_total, now.est_total);
+    assert!(client.ask(Request::StepPolicy { name: "lean".into(), forward: false }).is_err(), "that was the first");
+    client.must(Request::StepPolicy { name: "lean".into(), forward: true });
+    assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
+    client.must(Request::Undo);
+    assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");
+    client.stop();
+    let mut nothing = bench.start_with(|setup| setup.policies_dir = None);
+    nothing.open();
+    let refused = nothing.ask(save("lean", "user_cap = 900\n", None)).unwrap_err();
+    assert!(refused.kept.contains("kept"), "{refused}");
+}
