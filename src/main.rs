@@ -3,7 +3,7 @@
 use pleach::cli::{self, Formats, args::Args, repair};
 use pleach::config::load::{Config, Environment, Sources, load};
 use pleach::engine::{Engine, wiring};
-use pleach::{domain::failure::Failure, export, import, telemetry, tui};
+use pleach::{domain::failure::Failure, export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
     read: |bytes, name| import::read(bytes, name).map_err(|error| Failure::user(error.to_string())),
@@ -12,7 +12,7 @@ const FORMATS: Formats = Formats {
 };
 
 fn main() -> std::process::ExitCode {
-    let args = match cli::parse() {
+    let args = match tools::confined::main(std::env::args_os()).map_or_else(cli::parse, Err) {
         Ok(args) => args,
         Err(code) => return code.into(),
     };

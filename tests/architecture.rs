@@ -59,6 +59,9 @@ const GUESTS: &[(&str, &str)] = &[
     ("tree_sitter_cpp", "code"),
     ("tree_sitter_java", "code"),
     ("pulp", "retrieval"),
+    ("landlock", "tools"),
+    ("seccompiler", "tools"),
+    ("libc", "tools"),
 ];
 const NO_TOKIO: &[&[&str]] =
     &[&["domain"], &["context"], &["retrieval"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];

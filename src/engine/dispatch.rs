@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Exact, FileAct, Request, Ticket};
+use super::api::{Answer, Condense, Exact, FileAct, Request, ThingAct, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -21,8 +21,10 @@ impl Core {
         match request {
             Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
             Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms, true),
-            Request::TryPolicy { branch, draft, policy } => self.try_policy(ticket, branch, draft, policy),
-            Request::Things { branch, kind } => self.things(ticket, branch, kind),
+            Request::Thing(ThingAct::TryPolicy { branch, draft, policy }) => {
+                self.try_policy(ticket, branch, draft, policy)
+            }
+            Request::Thing(ThingAct::Things { branch, kind }) => self.things(ticket, branch, kind),
             Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
             Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
                 self.by_hand(ticket, branch, draft, body, false)
@@ -96,8 +98,10 @@ impl Core {
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::ReplayDryRun { run } => self.replay_dry(&run),
-            Request::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
-            Request::StepPolicy { name, forward } => self.step_policy(&name, forward),
+            Request::Thing(ThingAct::SavePolicy { name, text, preset }) => {
+                self.save_policy(&name, &text, preset.as_deref())
+            }
+            Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             Request::Rules => self.rules_listed(),
             Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),

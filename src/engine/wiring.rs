@@ -18,7 +18,7 @@ use crate::llm;
 use crate::llm::tokens::Tokenizers;
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Store, damage};
-use crate::tools::Workspace;
+use crate::tools::{Acting, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -268,7 +268,14 @@ fn state_block(choice: StateBlockChoice) -> Option<StateBlock> {
 fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     let settings = &config.settings.tools;
     let limit = usize::try_from(settings.output_limit).unwrap_or(usize::MAX);
-    let opened = settings.enabled.then(|| Workspace::open(&config.workspace, limit).ok()).flatten();
+    let paths = &config.paths;
+    let acting = Acting {
+        network: settings.network,
+        hidden: vec![paths.config_dir.clone(), paths.data_dir.clone(), paths.state_dir.clone(), paths.store.clone()],
+        seconds: settings.seconds.saturating_mul(10),
+        ..Acting::default()
+    };
+    let opened = settings.enabled.then(|| Workspace::open_acting(&config.workspace, limit, acting).ok()).flatten();
     opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
 }
 

@@ -58,31 +58,64 @@ impl Args {
         }
     }
 
+    /// A yes or no; no where it is not given.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Stop> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(yes)) => Ok(*yes),
+            Some(Value::String(text)) if matches!(text.as_str(), "true" | "false") => Ok(text == "true"),
+            Some(_) => Err(Stop::Failed(format!("The argument {name} must be true or false."))),
+        }
+    }
+
+    /// A list of objects, where given; one written as a text, and one object alone, are fine.
+    pub(super) fn list(&self, name: &str) -> Result<Option<Vec<Self>>, Stop> {
+        let wrong = || Stop::Failed(format!("The argument {name} must be a list of objects."));
+        let each = |values: &[Value]| -> Result<Vec<Self>, Stop> {
+            values.iter().map(|value| value.as_object().cloned().map(Self).ok_or_else(wrong)).collect()
+        };
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Array(values)) => each(values).map(Some),
+            Some(Value::Object(object)) => Ok(Some(vec![Self(object.clone())])),
+            Some(Value::String(text)) => {
+                let values: Vec<Value> = serde_json::from_str(text).map_err(|_| wrong())?;
+                each(&values).map(Some)
+            }
+            Some(_) => Err(wrong()),
+        }
+    }
+
     /// The path beneath the root, empty for the root itself.
     pub(super) fn path(&self) -> Result<PathBuf, Stop> {
-        let text = self.text("path")?.unwrap_or_default();
-        let mut path = PathBuf::new();
-        if text.contains('\0') {
-            return Err(Stop::Refused("The path holds a NUL.".into()));
-        }
-        for component in Path::new(text).components() {
-            match component {
-                Component::Normal(name) => path.push(name),
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    return Err(Stop::Refused(
-                        "The path holds \"..\"; paths are relative to the workspace root.".into(),
-                    ));
-                }
-                Component::RootDir | Component::Prefix(_) => {
-                    return Err(Stop::Refused(
-                        "The path is absolute; paths are relative to the workspace root.".into(),
-                    ));
-                }
+        self.path_named("path")
+    }
+
+    /// The path beneath the root that an argument gives, empty for the root itself.
+    pub(super) fn path_named(&self, name: &str) -> Result<PathBuf, Stop> {
+        beneath(self.text(name)?.unwrap_or_default())
+    }
+}
+
+/// A path beneath the root, in its shortest form.
+pub(super) fn beneath(text: &str) -> Result<PathBuf, Stop> {
+    let mut path = PathBuf::new();
+    if text.contains('\0') {
+        return Err(Stop::Refused("The path holds a NUL.".into()));
+    }
+    for component in Path::new(text).components() {
+        match component {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                return Err(Stop::Refused("The path holds \"..\"; paths are relative to the workspace root.".into()));
+            }
+            Component::RootDir | Component::Prefix(_) => {
+                return Err(Stop::Refused("The path is absolute; paths are relative to the workspace root.".into()));
             }
         }
-        Ok(path)
     }
+    Ok(path)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range before")]

@@ -1,22 +1,40 @@
-//! Read-only tools for the model, confined to the workspace folder: read a file, list a folder, search.
-//! Not for: deciding whether tools are offered (trust) or keeping traces (`engine`).
+//! Tools for the model, confined to the workspace folder: read a file, list a folder, search; and, where asked for, change
+//! files and run commands.
+//! Not for: deciding whether tools are offered or a call is allowed (trust, rules, consent), or keeping traces (`engine`).
 //!
 //! Only the root is opened by its name. Everything beneath is opened through the root's descriptor, which the kernel
-//! keeps from leading out, so that a link swapped at the worst moment leads nowhere either.
+//! keeps from leading out, so that a link swapped at the worst moment leads nowhere either. Files are written only through
+//! folders reached without any link. A command runs in a child of this program that confines itself first ([`confined`]).
 
+mod acting;
 mod args;
 mod attach;
+mod change;
+#[cfg(unix)]
+mod command;
+pub mod confined;
+mod diff;
+mod edit;
+mod environment;
 mod list;
+mod place;
 mod read;
 mod rules;
 mod search;
+mod specs;
+#[cfg(unix)]
+mod stream;
 mod walk;
 
-use crate::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+pub use acting::Acting;
+
+use crate::domain::consent::Deed;
+use crate::domain::hash::Hash;
+use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use acting::{Acts, Kept};
 use args::Args;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
-use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -51,19 +69,27 @@ struct Made {
     full_bytes: u64,
 }
 
-/// The workspace folder, with the three tools that look into it.
+/// The workspace folder, with the three tools that look into it, and the three that act, where it was opened for that.
 #[derive(Debug)]
 pub struct Workspace {
     root: Dir,
     limit: usize,
+    acting: Option<Acts>,
 }
 
 impl Workspace {
-    /// Opens the folder; a tool's answer holds at most about `output_limit` bytes.
+    /// Opens the folder for looking; a tool's answer holds at most about `output_limit` bytes.
     pub fn open(root: &Path, output_limit: usize) -> Result<Self, ToolError> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
-        Ok(Self { root: dir, limit: output_limit.max(256) })
+        Ok(Self { root: dir, limit: output_limit.max(256), acting: None })
+    }
+
+    /// Opens the folder for looking and for acting.
+    pub fn open_acting(root: &Path, output_limit: usize, options: Acting) -> Result<Self, ToolError> {
+        let space = Self::open(root, output_limit)?;
+        let whole = root.canonicalize().map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
+        Ok(Self { acting: Some(Acts::new(whole, options)), ..space })
     }
 
     /// Opens a regular file beneath the root, never waiting for a pipe or a device.
@@ -93,45 +119,26 @@ impl Workspace {
 
 impl RunTools for Workspace {
     fn specs(&self) -> Vec<ToolSpec> {
-        let spec = |name: &str, description: &str, properties: serde_json::Value, required: &[&str]| ToolSpec {
-            name: name.into(),
-            description: description.into(),
-            parameters: json!({
-                "type": "object", "properties": properties, "required": required, "additionalProperties": false
-            }),
-        };
-        let path = |of: &str| json!({"type": "string", "description": format!("{of}, relative to the workspace root")});
-        vec![
-            spec(
-                "read_file",
-                "Reads a text file of the workspace, or some of its lines.",
-                json!({
-                    "path": path("The file"),
-                    "start_line": {"type": "integer", "description": "First line, from 1"},
-                    "lines": {"type": "integer", "description": "How many lines"},
-                }),
-                &["path"],
-            ),
-            spec(
-                "list_dir",
-                "Lists a folder of the workspace; files that .gitignore names are left out.",
-                json!({
-                    "path": path("The folder; the root when left out"),
-                    "depth": {"type": "integer", "description": "How many levels, 1 by default"},
-                }),
-                &[],
-            ),
-            spec(
-                "search",
-                "Finds lines that match a regular expression, in one file or in all files that .gitignore does not name.",
-                json!({
-                    "pattern": {"type": "string", "description": "The regular expression; lower case also finds upper case"},
-                    "path": path("Where; everywhere when left out"),
-                    "max": {"type": "integer", "description": "Most matches, 100 by default"},
-                }),
-                &["pattern"],
-            ),
-        ]
+        let mut specs = specs::looking();
+        if self.acting.is_some() {
+            specs.extend(specs::acting(self));
+        }
+        specs
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+        self.work_out(name, args).map_err(failed)
+    }
+
+    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+        match deed {
+            _ if watch.cancelled() => Done::said(failed(Stop::Cancelled)),
+            Deed::Change(changes) if self.acting.is_some() => change::carry_out(self, changes, hunks),
+            #[cfg(unix)]
+            Deed::Run(line) if self.acting.is_some() => command::carry_out(self, line, watch),
+            Deed::Look { .. } => Done::said(self.run(name, args, &|| watch.cancelled())),
+            Deed::Change(_) | Deed::Run(_) | Deed::Foreign { .. } => Done::said(failed(self.unknown(name))),
+        }
     }
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
@@ -140,19 +147,18 @@ impl RunTools for Workspace {
             "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, cancelled)),
             "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, cancelled)),
             "search" => Args::parse(args).and_then(|args| search::run(self, &args, cancelled)),
-            other => Err(Stop::Failed(format!(
-                "There is no tool {:?}; there are read_file, list_dir and search.",
-                other.chars().take(60).collect::<String>()
-            ))),
+            "edit_file" | "write_file" | "run" if self.acting.is_some() => {
+                Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
+            }
+            other => Err(self.unknown(other)),
         };
-        let (status, body, full) = match made {
-            Ok(made) => (ToolStatus::Ok, made.body, Some(made.full_bytes)),
-            Err(Stop::Refused(why)) => (ToolStatus::Refused, format!("Refused: {why}"), None),
-            Err(Stop::Failed(why)) => (ToolStatus::Failed, format!("Failed: {why}"), None),
-            Err(Stop::Cancelled) => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned(), None),
-        };
-        let full_bytes = full.unwrap_or(0).max(body.len() as u64);
-        ToolOutput { status, body, full_bytes }
+        match made {
+            Ok(made) => {
+                let full_bytes = made.full_bytes.max(made.body.len() as u64);
+                ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes }
+            }
+            Err(stop) => failed(stop),
+        }
     }
 
     fn files(&self, most: usize) -> (Vec<String>, bool) {
@@ -165,6 +171,57 @@ impl RunTools for Workspace {
             Stop::Cancelled => "It was stopped.".to_owned(),
         })
     }
+    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
+        if self.acting.is_none() {
+            return Err(format!("{path} cannot be changed: these tools only look."));
+        }
+        change::put_back(self, path, expected, text).map_err(|stop| match stop {
+            Stop::Refused(why) | Stop::Failed(why) => why,
+            Stop::Cancelled => "Cancelled before it was done.".to_owned(),
+        })
+    }
+}
+
+impl Workspace {
+    fn work_out(&self, name: &str, args: &str) -> Result<Deed, Stop> {
+        match name {
+            "read_file" | "list_dir" | "search" => {
+                let path = Args::parse(args)?.path()?;
+                // A link is named by what it leads to, so that no rule is passed by another name.
+                let path = self.root.canonicalize(&path).unwrap_or(path);
+                let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+                Ok(Deed::Look { what: what.join("/") })
+            }
+            "edit_file" if self.acting.is_some() => Ok(Deed::Change(vec![edit::edit(self, &Args::parse(args)?)?])),
+            "write_file" if self.acting.is_some() => Ok(Deed::Change(vec![edit::write(self, &Args::parse(args)?)?])),
+            #[cfg(unix)]
+            "run" if self.acting.is_some() => Ok(Deed::Run(command::deed(self, &Args::parse(args)?)?)),
+            other => Err(self.unknown(other)),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Stop {
+        let names: Vec<String> = self.specs().into_iter().map(|spec| spec.name).collect();
+        let (last, others) =
+            names.split_last().map(|(last, others)| (last.as_str(), others.join(", "))).unwrap_or_default();
+        let name: String = name.chars().take(60).collect();
+        Stop::Failed(format!("There is no tool {name:?}; there are {others} and {last}."))
+    }
+
+    /// The places beneath which nothing is written.
+    fn kept(&self) -> Kept {
+        Kept::of(self.acting.as_ref().map(|acts| acts.options.hidden.as_slice()).unwrap_or_default())
+    }
+}
+
+/// What the model reads of a call that did not do what was asked.
+fn failed(stop: Stop) -> ToolOutput {
+    let (status, body) = match stop {
+        Stop::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
+        Stop::Failed(why) => (ToolStatus::Failed, format!("Failed: {why}")),
+        Stop::Cancelled => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+    };
+    ToolOutput { status, full_bytes: body.len() as u64, body }
 }
 
 /// A path for messages: bounded, in one line, and readable when it is not UTF-8.
@@ -194,5 +251,8 @@ fn stop(path: &Path, error: &io::Error) -> Stop {
     }
 }
 
+#[cfg(test)]
+#[cfg(unix)]
+mod acting_tests;
 #[cfg(test)]
 mod tests;

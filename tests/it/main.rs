@@ -18,6 +18,7 @@ mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
 mod foreign;
+mod hands;
 mod laws;
 mod looking;
 mod memory;

@@ -8,10 +8,10 @@ use pleach::domain::condense::{By, CapsuleCard};
 use pleach::domain::ids::BranchId;
 use pleach::domain::memory::MemoryKind;
 use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, Condense, MemoryAct, MemoryScope, Request};
+use pleach::engine::api::{Answer, Condense, MemoryAct, MemoryScope, Request, ThingAct};
 
 fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> {
-    match client.must(Request::Things { branch, kind }) {
+    match client.must(Request::Thing(ThingAct::Things { branch, kind })) {
         Answer::Things(of, things) => {
             assert_eq!(of, kind);
             things
@@ -123,7 +123,7 @@ fn policy(client: &mut Client, branch: BranchId, name: &str) -> Thing {
 }
 
 fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
-    Request::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) }
+    Request::Thing(ThingAct::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) })
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let lean = policy(&mut client, branch, "lean");
     assert_eq!(texts(&lean), ["[user_cap = 900\n]".to_owned(), preset.clone()], "beside the preset it came from");
     let before = client.whole_plan(branch, &message("and now?"));
-    let request = Request::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() };
+    let request = Request::Thing(ThingAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.ways.len(), 1, "only what was asked for");
     let made = found.ways[0].result.clone().unwrap();
@@ -169,10 +169,13 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     client.must(save("lean", "user_cap = 1400\n", None));
     let wider = client.whole_plan(branch, &message("and now?"));
     assert!(wider.est_total > now.est_total, "a saved policy counts at once");
-    client.must(Request::StepPolicy { name: "lean".into(), forward: false });
+    client.must(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false }));
     assert_eq!(client.whole_plan(branch, &message("and now?")).est_total, now.est_total);
-    assert!(client.ask(Request::StepPolicy { name: "lean".into(), forward: false }).is_err(), "that was the first");
-    client.must(Request::StepPolicy { name: "lean".into(), forward: true });
+    assert!(
+        client.ask(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
+        "that was the first"
+    );
+    client.must(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: true }));
     assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
     client.must(Request::Undo);
     assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");

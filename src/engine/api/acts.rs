@@ -7,6 +7,7 @@ use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::MarkKind;
+use crate::domain::versions::ThingKind;
 use std::sync::Arc;
 
 /// What to do to an item.
@@ -207,5 +208,42 @@ pub enum CodeAct {
         budget: u32,
         /// How many symbols.
         anchors: usize,
+    },
+}
+
+/// What is asked about things that have versions: state, summaries, memories, policies.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ThingAct {
+    /// What the next call would be under a policy, beside how it stands. Changes nothing.
+    TryPolicy {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// Which policy.
+        policy: String,
+    },
+    /// Things that a person edits, with their versions.
+    Things {
+        /// As a branch has them.
+        branch: BranchId,
+        /// Of which kind.
+        kind: ThingKind,
+    },
+    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
+    SavePolicy {
+        /// Its name.
+        name: String,
+        /// Its text.
+        text: String,
+        /// For a new one: the policy that it is a copy of.
+        preset: Option<String>,
+    },
+    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
+    StepPolicy {
+        /// Its name.
+        name: String,
+        /// On instead of back.
+        forward: bool,
     },
 }

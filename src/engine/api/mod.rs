@@ -10,7 +10,7 @@ mod event;
 mod request;
 mod view;
 
-pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
 pub use request::Request;

@@ -1,7 +1,7 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, Which};
+use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 use super::draft::{Draft, Item, Named};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
@@ -12,7 +12,6 @@ use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::race::Limits;
 use crate::domain::record::Reading;
-use crate::domain::versions::ThingKind;
 use std::sync::Arc;
 
 /// What a person asks of the engine.
@@ -168,38 +167,8 @@ pub enum Request {
         /// More ways (only what is set in each counts).
         arms: Vec<Overrides>,
     },
-    /// What the next call would be under a policy, beside how it stands. Changes nothing.
-    TryPolicy {
-        /// On which branch.
-        branch: BranchId,
-        /// The draft.
-        draft: Draft,
-        /// Which policy.
-        policy: String,
-    },
-    /// Things that a person edits, with their versions.
-    Things {
-        /// As a branch has them.
-        branch: BranchId,
-        /// Of which kind.
-        kind: ThingKind,
-    },
-    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
-    SavePolicy {
-        /// Its name.
-        name: String,
-        /// Its text.
-        text: String,
-        /// For a new one: the policy that it is a copy of.
-        preset: Option<String>,
-    },
-    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
-    StepPolicy {
-        /// Its name.
-        name: String,
-        /// On instead of back.
-        forward: bool,
-    },
+    /// Things that a person edits and that have versions.
+    Thing(ThingAct),
     /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
     /// nothing; a newer one takes its place.
     Foresee {

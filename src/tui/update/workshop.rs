@@ -5,7 +5,7 @@ use super::{ask, branches, send, trouble, wire};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
-use crate::engine::api::{Answer, Condense, MemoryAct, Request};
+use crate::engine::api::{Answer, Condense, MemoryAct, Request, ThingAct};
 use crate::tui::model::composer;
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
@@ -48,14 +48,14 @@ fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
     let there = model.layers.iter().any(|layer| matches!(layer, Layer::Workshop(shop) if shop.kind == kind));
     model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
-    let ticket = send(model, Request::Things { branch, kind }, Pending::Things, out);
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
     model.layers.push(Layer::Workshop(Box::new(Workshop::new(branch, kind, ticket))));
 }
 
 /// The next kind of thing, or the one before.
 pub(super) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
-    let ticket = send(model, Request::Things { branch, kind }, Pending::Things, out);
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
     with(model, |shop| shop.turn(kind, ticket));
 }
 
@@ -66,7 +66,7 @@ fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
         _ => None,
     });
     let Some((branch, kind)) = open else { return };
-    let ticket = send(model, Request::Things { branch, kind }, Pending::Things, out);
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
     for layer in &mut model.layers {
         if let Layer::Workshop(shop) = layer {
             shop.loading = Some(ticket);
@@ -193,7 +193,7 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::State(branch) => Request::EditState { branch, text },
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
-        Edited::Policy { name, preset } => Request::SavePolicy { name, text, preset },
+        Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
@@ -273,7 +273,7 @@ fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
     let draft = wire(&ask::present(model));
-    let request = Request::TryPolicy { branch, draft, policy: policy.clone() };
+    let request = Request::Thing(ThingAct::TryPolicy { branch, draft, policy: policy.clone() });
     let ticket = send(model, request, Pending::TryPolicy, out);
     with(model, |shop| shop.tried = Some(Tried { policy, ticket, result: None }));
 }
@@ -305,7 +305,7 @@ pub(super) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
             model.status.say(Weight::Notice, text, model.now);
             return true;
         }
-        (Some(thing), forward) => Request::StepPolicy { name: thing.id.clone(), forward },
+        (Some(thing), forward) => Request::Thing(ThingAct::StepPolicy { name: thing.id.clone(), forward }),
         (None, false) => Request::Undo,
         (None, true) => Request::Redo,
     };

@@ -7,7 +7,7 @@ use pleach::config::policies;
 use pleach::domain::branch::Overrides;
 use pleach::domain::failure::Failure;
 use pleach::domain::versions::{Editing, Fault, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, Event, MemoryAct, Request};
+use pleach::engine::api::{Answer, Event, MemoryAct, Request, ThingAct};
 use pleach::tui::msg::Msg;
 
 const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
@@ -61,12 +61,13 @@ fn policies_there(own: Option<(&str, bool)>) -> Vec<Thing> {
 /// The last request that is no plan.
 fn asked(stage: &Stage) -> &Request {
     let found = stage.sent.iter().rev().map(|(_, request)| request);
-    let mut found = found.filter(|request| !matches!(request, Request::Replan { .. } | Request::TryPolicy { .. }));
+    let mut found =
+        found.filter(|request| !matches!(request, Request::Replan { .. } | Request::Thing(ThingAct::TryPolicy { .. })));
     found.next().unwrap()
 }
 
 fn reads(request: &Request) -> bool {
-    matches!(request, Request::Things { .. })
+    matches!(request, Request::Thing(ThingAct::Things { .. }))
 }
 
 fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
@@ -77,7 +78,7 @@ fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
 fn every_kind_has_its_tab() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter");
-    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::State });
+    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::State }));
     assert!(stage.screen(80, 24).contains("They are being read."));
     let state = thing(
         ThingKind::State,
@@ -90,7 +91,7 @@ fn every_kind_has_its_tab() {
     fill(&mut stage, ThingKind::State, vec![Thing { title: "The state block of main".into(), goes: true, ..state }]);
     pictures("editors_state", &mut stage);
     stage.press("tab");
-    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::Summaries });
+    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Summaries }));
     fill(&mut stage, ThingKind::Summaries, Vec::new());
     assert!(stage.screen(120, 35).contains("No turns go as a summary on this branch"));
     stage.press("e tab");
@@ -106,7 +107,7 @@ fn every_kind_has_its_tab() {
     fill(&mut stage, ThingKind::Memories, vec![Thing { title: "The gate is blue".into(), ..one }, other]);
     pictures("editors_memories", &mut stage);
     stage.press("shift-tab shift-tab");
-    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::State });
+    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::State }));
     stage.press("esc");
     assert!(stage.model.layers.is_empty());
 }
@@ -131,7 +132,11 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
     stage.reply(|r| matches!(r, Request::Memory { .. }), Answer::Done("Edited a memory. u undoes it.".into()));
-    assert_eq!(*asked(&stage), Request::Things { branch: MAIN, kind: ThingKind::Memories }, "read again");
+    assert_eq!(
+        *asked(&stage),
+        Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Memories }),
+        "read again"
+    );
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Undo, "a memory lives in the session");
     stage.press("e").type_text("x").press("esc d");
@@ -152,25 +157,35 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     assert!(stage.screen(120, 35).contains("built in and never changes"));
     stage.press("e ctrl-u").type_text("lean").press("enter");
     stage.type_text("user_cpa = 900").press("enter ctrl-d");
-    let Request::SavePolicy { name, text, preset } = asked(&stage).clone() else { panic!("{:?}", asked(&stage)) };
+    let Request::Thing(ThingAct::SavePolicy { name, text, preset }) = asked(&stage).clone() else {
+        panic!("{:?}", asked(&stage))
+    };
     assert_eq!((name.as_str(), preset.as_deref()), ("lean", Some("layered")));
     assert!(text.starts_with("user_cpa = 900\n") && text.ends_with(PRESET), "{text}");
     let why = policies::read("lean", &text).unwrap_err().to_string();
-    let saves = |request: &Request| matches!(request, Request::SavePolicy { .. });
+    let saves = |request: &Request| matches!(request, Request::Thing(ThingAct::SavePolicy { .. }));
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
     stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
     stage.type_text("#").press("ctrl-d");
-    let Request::SavePolicy { text, .. } = asked(&stage).clone() else { panic!() };
+    let Request::Thing(ThingAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
     assert!(text.contains("\n#user_cap = 32000\n"), "the cursor stood where the fault is: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
     stage.reply(saves, Answer::Policies { names, said: "Saved the policy lean.".into() });
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::TryPolicy { policy, .. } if policy == "lean")));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Thing(ThingAct::TryPolicy { policy, .. }) if policy == "lean"))
+    );
     let changed = PRESET.replace("user_cap = 32000", "user_cap = 900");
     fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
-    stage.reply(|r| matches!(r, Request::TryPolicy { .. }), Answer::WhatIf(found("Why does login fail?")));
+    stage.reply(
+        |r| matches!(r, Request::Thing(ThingAct::TryPolicy { .. })),
+        Answer::WhatIf(found("Why does login fail?")),
+    );
     pictures("editors_policy", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("+ user_cap = 900") && screen.contains("- user_cap = 32000"), "{screen}");
@@ -188,9 +203,13 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     stage.reply(|r| matches!(r, Request::Undo), Answer::Done("Undone.".into()));
     fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
     stage.press("u");
-    assert_eq!(*asked(&stage), Request::StepPolicy { name: "lean".into(), forward: false }, "then its version");
+    assert_eq!(
+        *asked(&stage),
+        Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false }),
+        "then its version"
+    );
     stage.press("U");
-    assert_eq!(*asked(&stage), Request::StepPolicy { name: "lean".into(), forward: true });
+    assert_eq!(*asked(&stage), Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: true }));
     stage.press("esc").type_text("/policy lean").press("enter");
     assert!(!stage.screen(120, 35).contains("There is no policy"), "the new name is known");
 }

@@ -1,0 +1,128 @@
+//! What the tools that act may do, and what they keep while the workspace is open.
+//! Not for: doing it.
+
+use super::{Stop, shown};
+use cap_std::fs::Metadata;
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
+
+/// What the tools that act may do.
+#[derive(Clone, Debug)]
+pub struct Acting {
+    /// The program that [`confined::main`](super::confined::main) is reached by; this program where it is missing.
+    pub program: Option<PathBuf>,
+    /// Commands may use the network.
+    pub network: bool,
+    /// Folders beyond the workspace and a temporary one in which commands may write.
+    pub writable: Vec<PathBuf>,
+    /// Folders in the home folder that commands may read, beyond the workspace and the usual toolchains.
+    pub readable: Vec<PathBuf>,
+    /// This program's own files and folders (settings, store, state): never written, and not read by commands.
+    pub hidden: Vec<PathBuf>,
+    /// The most seconds that a command may take.
+    pub seconds: u32,
+    /// The most processes that a command may have at once.
+    pub processes: u32,
+}
+
+impl Default for Acting {
+    fn default() -> Self {
+        Self {
+            program: None,
+            network: false,
+            writable: Vec::new(),
+            readable: Vec::new(),
+            hidden: Vec::new(),
+            seconds: 600,
+            processes: 1_024,
+        }
+    }
+}
+
+impl Acting {
+    /// Seconds for a command that does not ask for any.
+    pub(super) fn usual_seconds(&self) -> u32 {
+        self.seconds.min(120)
+    }
+}
+
+/// The options, with what is found out or made once.
+#[derive(Debug)]
+pub(super) struct Acts {
+    pub(super) options: Acting,
+    /// The workspace's root by its full name.
+    pub(super) root: PathBuf,
+    /// What this system can do to keep commands in.
+    #[cfg(unix)]
+    pub(super) means: OnceLock<Result<super::confined::Means, String>>,
+    /// A folder for temporary files of commands.
+    scratch: Mutex<Option<PathBuf>>,
+}
+
+impl Acts {
+    pub(super) fn new(root: PathBuf, options: Acting) -> Self {
+        Self {
+            options,
+            root,
+            #[cfg(unix)]
+            means: OnceLock::new(),
+            scratch: Mutex::new(None),
+        }
+    }
+
+    /// The folder for temporary files, made when it is first needed and again when somebody has removed it.
+    pub(super) fn scratch(&self) -> std::io::Result<PathBuf> {
+        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = kept.as_ref().filter(|path| path.is_dir()) {
+            return Ok(path.clone());
+        }
+        let path = std::env::temp_dir().canonicalize()?.join(format!("pleach-{}", uuid::Uuid::now_v7().simple()));
+        let mut folder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(&path)?;
+        *kept = Some(path.clone());
+        Ok(path)
+    }
+}
+
+impl Drop for Acts {
+    fn drop(&mut self) {
+        let kept = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = kept.take() {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Places beneath which nothing is written, by what they are and not by what they are called.
+pub(super) struct Kept(Vec<(u64, u64)>);
+
+impl Kept {
+    #[cfg(unix)]
+    pub(super) fn of(paths: &[PathBuf]) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let places = paths.iter().filter_map(|path| path.metadata().ok());
+        Self(places.map(|meta| (meta.dev(), meta.ino())).collect())
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(_: &[PathBuf]) -> Self {
+        Self(Vec::new())
+    }
+
+    /// Refuses a place that is one of them.
+    pub(super) fn check(&self, meta: &Metadata, path: &Path) -> Result<(), Stop> {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::MetadataExt as _;
+            if self.0.contains(&(meta.dev(), meta.ino())) {
+                return Err(Stop::Refused(format!("{} is this program's own; it is never written.", shown(path))));
+            }
+        }
+        let _ = (meta, path);
+        Ok(())
+    }
+}

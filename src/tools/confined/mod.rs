@@ -1,0 +1,160 @@
+//! A command's way into its cage: this program starts itself anew with a hidden argument, and what it then is to do comes
+//! in through a pipe. First as a guard, which starts the second, watches over everything that the command starts, and ends
+//! all of it; then as the one that limits and confines itself and becomes the shell.
+//! Not for: deciding what runs, or reading what it says (`tools::command`).
+//!
+//! The argument gives nobody anything: whoever starts the program so gets a shell that can do less than their own.
+
+#[cfg(unix)]
+mod guard;
+#[cfg(unix)]
+mod inside;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(unix)]
+mod limits;
+#[cfg(target_os = "linux")]
+mod processes;
+#[cfg(target_os = "linux")]
+mod seccomp;
+
+use std::ffi::OsString;
+
+/// The hidden argument.
+pub(super) const ARGUMENT: &str = "__confined";
+/// The exit code of a command that was not run, because it could not be confined.
+#[cfg(unix)]
+pub(super) const NOT_RUN: i32 = 125;
+
+/// Does what the hidden argument asks for, if it is there, and gives the exit code. To be called first in `main`, with the
+/// program's arguments.
+pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
+    let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT) && args.next().is_none();
+    #[cfg(unix)]
+    {
+        asked.then(confined)
+    }
+    #[cfg(not(unix))]
+    {
+        asked.then_some(2)
+    }
+}
+
+#[cfg(unix)]
+pub(super) use orders::{Means, Orders, Report, Stage};
+
+#[cfg(unix)]
+mod orders {
+    use serde::{Deserialize, Serialize};
+    use std::ffi::OsString;
+
+    /// What the program started anew is to be.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub(in super::super) enum Stage {
+        /// One that finds out what can be done, and ends.
+        Probe,
+        /// The one that watches.
+        Guard,
+        /// The one that becomes the shell.
+        Inside,
+    }
+
+    /// What a system can do to keep a command in.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+    pub(in super::super) struct Means {
+        /// The version of landlock's interface; 0 where there is none.
+        pub(in super::super) landlock: i32,
+        /// Whether seccomp filters system calls.
+        pub(in super::super) seccomp: bool,
+    }
+
+    /// What is to be run, and how.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub(in super::super) struct Orders {
+        pub(in super::super) stage: Stage,
+        /// For the shell.
+        pub(in super::super) line: String,
+        /// The workspace's root, and what it was when it was opened: device and inode.
+        pub(in super::super) root: OsString,
+        pub(in super::super) identity: (u64, u64),
+        /// Beneath the root.
+        pub(in super::super) folder: OsString,
+        pub(in super::super) network: bool,
+        pub(in super::super) writable: Vec<OsString>,
+        pub(in super::super) readable: Vec<OsString>,
+        pub(in super::super) hidden: Vec<OsString>,
+        pub(in super::super) processes: u32,
+        /// What was found out before; with less the command is not run.
+        pub(in super::super) need: Means,
+        /// The priority that the command gets back.
+        pub(in super::super) priority: i32,
+    }
+
+    /// What the guard saw.
+    #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub(in super::super) struct Report {
+        /// The shell's exit code.
+        pub(in super::super) exit: Option<i32>,
+        /// The signal that ended it.
+        pub(in super::super) signal: Option<i32>,
+        /// Processes that were still there when the shell had ended by itself.
+        pub(in super::super) left: usize,
+        /// There were too many processes.
+        pub(in super::super) swarm: bool,
+        /// Why nothing could be started.
+        pub(in super::super) failed: Option<String>,
+    }
+}
+
+#[cfg(unix)]
+fn confined() -> u8 {
+    use std::io::Write as _;
+    let Some(orders) = orders_from_pipe() else {
+        let _ = writeln!(std::io::stderr(), "This is how the program starts commands; by itself it is of no use.");
+        return 2;
+    };
+    match orders.stage {
+        Stage::Probe => {
+            let text = serde_json::to_string(&inside::means()).unwrap_or_default();
+            u8::from(writeln!(std::io::stdout(), "{text}").is_err())
+        }
+        Stage::Guard => {
+            let report = guard::run(orders);
+            let text = serde_json::to_string(&report).unwrap_or_default();
+            u8::from(writeln!(std::io::stderr(), "{text}").is_err())
+        }
+        Stage::Inside => {
+            let why = inside::run(&orders);
+            let _ = writeln!(std::io::stderr(), "The command was not run: {why}");
+            u8::try_from(NOT_RUN).unwrap_or(1)
+        }
+    }
+}
+
+/// One line, from a pipe.
+#[cfg(unix)]
+fn orders_from_pipe() -> Option<Orders> {
+    use std::io::{BufRead as _, Read as _};
+    let input = std::io::stdin();
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&input).ok()?.st_mode);
+    if kind != rustix::fs::FileType::Fifo {
+        return None;
+    }
+    let mut line = Vec::new();
+    // Nothing follows the line, so nothing else is read ahead.
+    input.lock().take(4 << 20).read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+/// The largest file that a command may write, in bytes.
+#[cfg(unix)]
+pub(super) fn largest_file() -> u64 {
+    limits::FILE
+}
+
+/// This very program, also when its file has been replaced meanwhile.
+#[cfg(unix)]
+pub(super) fn this_program() -> std::io::Result<std::path::PathBuf> {
+    let link = std::path::Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && link.exists() { Ok(link.to_owned()) } else { std::env::current_exe() }
+}

@@ -1,0 +1,108 @@
+//! The tools as the model reads of them.
+//! Not for: what they do.
+
+use super::Workspace;
+use crate::domain::trace::ToolSpec;
+use serde_json::{Value, json};
+
+fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: description.into(),
+        parameters: json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false
+        }),
+    }
+}
+
+fn path(of: &str) -> Value {
+    json!({"type": "string", "description": format!("{of}, relative to the workspace root")})
+}
+
+/// The tools that look.
+pub(super) fn looking() -> Vec<ToolSpec> {
+    vec![
+        spec(
+            "read_file",
+            "Reads a text file of the workspace, or some of its lines.",
+            &json!({
+                "path": path("The file"),
+                "start_line": {"type": "integer", "description": "First line, from 1"},
+                "lines": {"type": "integer", "description": "How many lines"},
+            }),
+            &["path"],
+        ),
+        spec(
+            "list_dir",
+            "Lists a folder of the workspace; files that .gitignore names are left out.",
+            &json!({
+                "path": path("The folder; the root when left out"),
+                "depth": {"type": "integer", "description": "How many levels, 1 by default"},
+            }),
+            &[],
+        ),
+        spec(
+            "search",
+            "Finds lines that match a regular expression, in one file or in all files that .gitignore does not name.",
+            &json!({
+                "pattern": {"type": "string", "description": "The regular expression; lower case also finds upper case"},
+                "path": path("Where; everywhere when left out"),
+                "max": {"type": "integer", "description": "Most matches, 100 by default"},
+            }),
+            &["pattern"],
+        ),
+    ]
+}
+
+/// The tools that act.
+pub(super) fn acting(space: &Workspace) -> Vec<ToolSpec> {
+    let mut specs = vec![
+        spec(
+            "edit_file",
+            "Replaces exact pieces of a text file. A person may turn down parts of it; the answer shows what was done.",
+            &json!({
+                "path": path("The file"),
+                "edits": {
+                    "type": "array",
+                    "description": "Replacements, made one after the other",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old": {"type": "string", "description": "The text to replace, with its white space; it must occur exactly once"},
+                            "new": {"type": "string", "description": "The text to put there"},
+                            "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
+                        },
+                        "required": ["old", "new"],
+                        "additionalProperties": false,
+                    },
+                },
+            }),
+            &["path", "edits"],
+        ),
+        spec(
+            "write_file",
+            "Writes a whole text file, new or in place of the old one; new folders are made.",
+            &json!({"path": path("The file"), "text": {"type": "string", "description": "All of its text"}}),
+            &["path", "text"],
+        ),
+    ];
+    if let (true, Some(acts)) = (cfg!(unix), &space.acting) {
+        let network = if acts.options.network { "" } else { " and no network" };
+        specs.push(spec(
+            "run",
+            &format!(
+                "Runs a shell command in the workspace, with no input{network}; it can write only there and in $TMPDIR. \
+                 The first line of the answer says how it ended."
+            ),
+            &json!({
+                "line": {"type": "string", "description": "The command line"},
+                "folder": path("Where to run it; the root when left out"),
+                "seconds": {"type": "integer", "description": format!(
+                    "Time limit, {} by default, at most {}", acts.options.usual_seconds(), acts.options.seconds
+                )},
+            }),
+            &["line"],
+        ));
+    }
+    specs
+}
