@@ -67,6 +67,8 @@ pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         current: MAIN,
         runs: Vec::new(),
         traces: Vec::new(),
+        tags: Vec::new(),
+        races: Vec::new(),
         workspace: ("/project".into(), false),
         drafts: Vec::new(),
         recovered: Vec::new(),

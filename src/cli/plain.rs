@@ -47,7 +47,7 @@ pub(super) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let mut desk = Desk::at(&*run.open(true)?);
     run.io.say(words::GREETING);
     loop {
-        let stands = within(run, &desk, |inner| stands(inner));
+        let stands = within(run, &desk, stands);
         match stands {
             Ok(text) => run.io.say(&text),
             Err(stop) => drop(finish(Err(stop), &mut run.io)),
@@ -130,15 +130,12 @@ fn line(run: &mut Run<'_, '_>) -> Option<String> {
             // Nobody saw it typed.
             run.io.say(line);
         }
-        match line.strip_suffix('\\').filter(|_| bytes > 0) {
-            Some(more) => {
-                text.push_str(more);
-                text.push('\n');
-            }
-            None => {
-                text.push_str(line);
-                return Some(text);
-            }
+        if let Some(more) = line.strip_suffix('\\').filter(|_| bytes > 0) {
+            text.push_str(more);
+            text.push('\n');
+        } else {
+            text.push_str(line);
+            return Some(text);
         }
     }
 }

@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn classes_meet_at_their_edges() {
-        let classes = [(59, 30), (80, 15), (60, 16), (99, 30), (100, 30), (159, 50), (160, 50)].map(Class::of);
         use Class::{Large, Middle, Narrow, Small};
+        let classes = [(59, 30), (80, 15), (60, 16), (99, 30), (100, 30), (159, 50), (160, 50)].map(Class::of);
         assert_eq!(classes, [Small, Small, Narrow, Narrow, Middle, Middle, Large]);
     }
 }

@@ -458,7 +458,7 @@ mod tests {
             let whole: String = blocks(&raw).iter().map(|block| &raw[block.range.clone()]).collect();
             prop_assert_eq!(&whole, &raw);
             let _ = (check(&raw), texts(&raw), written(&raw, &raw), asked(&raw));
-            blocks(&raw).iter().for_each(|block| assert!(content_at(&raw, block).is_none_or(|at| at <= raw.len())));
+            prop_assert!(blocks(&raw).iter().all(|block| content_at(&raw, block).is_none_or(|at| at <= raw.len())));
         }
     }
 }

@@ -54,12 +54,12 @@ impl Core {
         })?;
         let marked = self.marked(&branch, items, act)?;
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
-        let mut changed = branch.clone();
-        apply_to(&mut changed, &changes);
-        let question = self.asked(&changed, draft)?;
-        let rules = self.rules(&changed)?;
+        let mut there = branch.clone();
+        apply_to(&mut there, &changes);
+        let question = self.asked(&there, draft)?;
+        let rules = self.rules(&there)?;
         let price = rules.model.price;
-        let mut snapshot = snapshot::take(self.session_of(id)?, &changed, rules, &question);
+        let mut snapshot = snapshot::take(self.session_of(id)?, &there, rules, &question);
         snapshot.haste = Haste::Typing;
         snapshot.waits = self.setup.patient;
         self.drop_foreseeing();

@@ -133,11 +133,12 @@ fn contents(file: &Path) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::config::load::{Environment, Sources};
+    use crate::config::settings::CallOverrides;
 
     fn config(home: &Path, more: (&str, &str)) -> Config {
         let text = home.display().to_string();
         let env = Environment::of([("HOME", text.as_str()), more]);
-        let sources = Sources { env, workspace: home.join("work"), store: None, overrides: Default::default() };
+        let sources = Sources { env, workspace: home.join("work"), store: None, overrides: CallOverrides::default() };
         load::load(sources).unwrap()
     }
 

@@ -405,12 +405,12 @@ mod tests {
     /// The contrast of two colours by WCAG 2.1, from 1 to 21.
     fn contrast(a: Color, b: Color) -> f64 {
         let light = |colour: Color| {
-            let Color::Rgb(r, g, b) = colour else { panic!("{colour:?}") };
-            let part = |c: u8| {
-                let c = f64::from(c) / 255.0;
-                if c <= 0.039_28 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+            let Color::Rgb(red, green, blue) = colour else { panic!("{colour:?}") };
+            let part = |byte: u8| {
+                let share = f64::from(byte) / 255.0;
+                if share <= 0.039_28 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
             };
-            0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
+            0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue)
         };
         let (x, y) = (light(a).max(light(b)), light(a).min(light(b)));
         (x + 0.05) / (y + 0.05)

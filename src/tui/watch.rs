@@ -14,7 +14,7 @@ mod linux {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::sync::mpsc::Sender;
     use std::thread;
     use std::time::Duration;
@@ -44,8 +44,9 @@ mod linux {
         let mut reader = Reader::new(service, &mut buffer);
         while let Ok(event) = reader.next() {
             let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let toml = Path::new(&name).extension().is_some_and(|end| end == "toml");
             let ours = |(id, names): &(i32, Vec<String>)| {
-                *id == event.wd() && if names.is_empty() { name.ends_with(".toml") } else { names.contains(&name) }
+                *id == event.wd() && if names.is_empty() { toml } else { names.contains(&name) }
             };
             if event.events().contains(ReadFlags::IGNORED) || !known.iter().any(ours) {
                 continue;

@@ -558,9 +558,9 @@ fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<
     Some(match dice.below(9) {
         0 => Request::Fork { branch: here, at: node, name: None, switch: false },
         1 | 2 => {
-            let items =
-                (0..=dice.below(2)).filter_map(|_| (!store.is_empty()).then(|| Item::TurnOf(*dice.pick(&store))));
-            Request::Pick { from, items: items.collect(), onto: here, together: dice.below(2) == 0 }
+            let most = if store.is_empty() { 0 } else { dice.below(2) + 1 };
+            let items = (0..most).map(|_| Item::TurnOf(*dice.pick(&store))).collect();
+            Request::Pick { from, items, onto: here, together: dice.below(2) == 0 }
         }
         3 => Request::BringBack { from, onto: Some(here) },
         4 => {
@@ -591,8 +591,11 @@ fn path_of(view: &SessionView, id: BranchId) -> Vec<NodeId> {
     ids
 }
 
+/// Plans and their digests, by branch.
+type Drawn = Vec<Vec<Option<(Hash, Hash)>>>;
+
 /// What undo must restore: plans of all branches, names, what is put away, and what stands on messages.
-fn all(client: &mut Client) -> (Names, Vec<Tag>, Vec<Vec<Option<(Hash, Hash)>>>) {
+fn all(client: &mut Client) -> (Names, Vec<Tag>, Drawn) {
     let view = client.open();
     let open: Vec<BranchId> = view.branches.iter().filter(|b| !b.archived).map(|b| b.id).collect();
     let plans = open.into_iter().map(|id| plans(client, id)).collect();

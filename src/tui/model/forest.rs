@@ -163,7 +163,7 @@ impl Forest {
             let known = self.places.get(*slot as usize);
             known.is_none_or(|place| self.rows[*place as usize].last == *slot)
         };
-        if !slots().all(follows) || !left.into_iter().all(|slot| ended(slot)) || !basis.heads.keys().all(at_end) {
+        if !slots().all(follows) || !left.into_iter().all(ended) || !basis.heads.keys().all(at_end) {
             return false;
         }
         let on = |tip: Option<Slot>| tip.map(|tip| std::iter::successors(Some(tip), |at| tree.parent(*at)));

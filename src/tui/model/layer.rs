@@ -110,8 +110,6 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
-    /// Leaves the editor below, and what was typed in it.
-    DropText,
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }

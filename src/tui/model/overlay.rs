@@ -143,7 +143,9 @@ impl Overlay {
             Group::Section => self.by_section(rows, &places, &mut entries),
             Group::None => {
                 self.arranged.order.sort(rows, &mut places);
-                places.iter().for_each(|at| self.put(rows, *at, &mut entries));
+                for at in &places {
+                    self.put(rows, *at, &mut entries);
+                }
             }
             group => self.by_heading(rows, &places, group, &mut entries),
         }
@@ -170,7 +172,9 @@ impl Overlay {
             }
             let mut part = part.to_vec();
             order.sort(rows, &mut part);
-            part.into_iter().for_each(|at| self.put(rows, at, entries));
+            for at in part {
+                self.put(rows, at, entries);
+            }
         }
         let of = |wanted: fn(&Verdict) -> bool| {
             let mut part: Vec<usize> = places.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
@@ -180,13 +184,17 @@ impl Overlay {
         let suggested = of(|verdict| matches!(verdict, Verdict::Suggested));
         if !suggested.is_empty() {
             entries.push(Entry::Suggested(suggested.len()));
-            suggested.into_iter().for_each(|at| self.put(rows, at, entries));
+            for at in suggested {
+                self.put(rows, at, entries);
+            }
         }
         let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         if !out.is_empty() {
             let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Excluded(out.len(), tokens));
-            out.into_iter().for_each(|at| self.put(rows, at, entries));
+            for at in out {
+                self.put(rows, at, entries);
+            }
         }
     }
 
@@ -203,7 +211,9 @@ impl Overlay {
             self.arranged.order.sort(rows, &mut part);
             let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Group(heading, part.len(), tokens));
-            part.into_iter().for_each(|at| self.put(rows, at, entries));
+            for at in part {
+                self.put(rows, at, entries);
+            }
         }
     }
 

@@ -117,7 +117,7 @@ impl<'a> Blocks<'a> {
             Event::Start(tag) => self.start(tag, at),
             Event::End(end) => self.end(end),
             Event::Text(text) | Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.text(&text)
+                self.text(&text);
             }
             Event::Code(text) => self.words.push(&text, Some(Ink::Code), self.link().as_ref()),
             Event::Html(html) => self.html(&html),

@@ -7,6 +7,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::message::{NodeHead, Role};
 use crate::domain::plan::Warning;
+use crate::domain::race::BranchRun;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
@@ -19,6 +20,7 @@ use crate::tui::model::session::Settings;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, layer::Layer};
 use crate::tui::msg::Cmd;
+use std::sync::Arc;
 
 pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
@@ -35,11 +37,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
                 open.put_tags(tags);
             }
         }
-        Event::BranchRun(record) => {
-            if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
-                session.races.insert(record.branch, *record);
-            }
-        }
+        Event::BranchRun(record) => raced(model, *record),
         Event::Aside(view) => super::aside::came(model, *view),
         Event::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
@@ -47,15 +45,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             }
         }
         Event::Run(card) => run(model, *card, out),
-        Event::TurnOpened { branch, text, after } => {
-            model.conversation.failed.remove(&branch);
-            let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
-            model.live.insert(branch, Live { head, ..Live::open(text, after, model.now) });
-            model.plan.best = model.plan.best.filter(|best| best.branch != branch);
-            if is_current(model, branch) {
-                model.conversation.follow();
-            }
-        }
+        Event::TurnOpened { branch, text, after } => opened(model, branch, text, after),
         Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro } => {
             let now = model.now;
             let live = model.live.entry(branch).or_insert_with(|| Live::open("".into(), None, now));
@@ -87,6 +77,24 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
+    }
+}
+
+/// A branch of a race began, moved on or ended.
+fn raced(model: &mut Model, record: BranchRun) {
+    if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
+        session.races.insert(record.branch, record);
+    }
+}
+
+/// A turn opened.
+fn opened(model: &mut Model, branch: BranchId, text: Arc<str>, after: Option<NodeId>) {
+    model.conversation.failed.remove(&branch);
+    let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
+    model.live.insert(branch, Live { head, ..Live::open(text, after, model.now) });
+    model.plan.best = model.plan.best.filter(|best| best.branch != branch);
+    if is_current(model, branch) {
+        model.conversation.follow();
     }
 }
 

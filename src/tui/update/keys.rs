@@ -250,6 +250,13 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::Wider
         | Action::EvenPanels => super::panes::action(model, run, out),
         Action::Dismiss => memories::dismiss(model, out),
+        _ => on_screen(model, run, out),
+    }
+}
+
+/// The actions of one screen each.
+fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
         Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
             compare::action(model, run, out);
         }

@@ -57,14 +57,13 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             // Files are written in other windows.
             out.extend(here.then_some(Cmd::Reload(false)));
         }
-        Msg::Ground(_) => {}
         Msg::Touched => out.push(Cmd::Reload(false)),
         Msg::Reloaded(result) => comfort::reloaded(model, result, &mut out),
         Msg::Written(result) => comfort::written(model, result),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
-        // Taken in by the view's cache, which alone knows rows.
-        Msg::Coloured(_) => {}
+        // Taken in by the view and its cache.
+        Msg::Ground(_) | Msg::Coloured(_) => {}
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),

@@ -400,7 +400,6 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::DropText => drop(model.layers.pop()),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }

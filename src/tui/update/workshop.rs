@@ -153,7 +153,7 @@ pub(super) fn keeps_text(model: &mut Model) -> bool {
         words: vec!["What you typed is not saved.".to_owned()],
         choices: vec![
             ('k', "keep editing".to_owned(), Act::Close),
-            ('d', "drop what was typed".to_owned(), Act::DropText),
+            ('d', "drop what was typed".to_owned(), Act::Forget),
         ],
         cursor: 0,
     }));

@@ -60,9 +60,9 @@ pub(super) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
     }
     if look.model.status.shown().is_some() && inside.height > 8 {
-        let last = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::wipe(last, buf);
-        composer::notice(look, last, buf);
+        let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
+        paint::wipe(foot, buf);
+        composer::notice(look, foot, buf);
     }
 }
 

@@ -166,9 +166,9 @@ pub(super) fn draw(look: &Look<'_>, raw: &Raw, area: Rect, buf: &mut Buffer) {
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(raw.rows.len()), count(page), list, buf);
     if look.model.status.shown().is_some() && inside.height > 3 {
-        let last = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::wipe(last, buf);
-        composer::notice(look, last, buf);
+        let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
+        paint::wipe(foot, buf);
+        composer::notice(look, foot, buf);
     }
 }
 
@@ -247,7 +247,8 @@ fn head(look: &Look<'_>, raw: &Raw, fold: usize, area: Rect, buf: &mut Buffer) {
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
     let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tok est  ", text::number(tokens.into())));
-    value += &format!("{} bytes", text::number(of.range.len() as u64));
+    value.push_str(&text::number(of.range.len() as u64));
+    value.push_str(" bytes");
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);
     let label = Line::of(Ink::Dim, &format!("{sign} "));
     let label = label.with(Ink::Heading, &text::fit(&of.title, room, glyphs.ellipsis));

@@ -91,8 +91,8 @@ fn from_stored_conversations() {
     pty.see("stand here");
     pty.keys("y");
     pty.until_bytes("the copy", |raw, _| raw.windows(5).any(|five| five == b"\x1b]52;"));
-    let copied = |token: &Token| matches!(token, Token::Osc(body) if body.starts_with("52;"));
-    let copies = all(&pty.raw()).iter().filter(|token| copied(token)).count();
+    let is_one = |token: &Token| matches!(token, Token::Osc(body) if body.starts_with("52;"));
+    let copies = all(&pty.raw()).iter().filter(|token| is_one(token)).count();
     assert_eq!(copies, 1);
     assert!(foreign(&pty.raw()).iter().all(|token| matches!(token, Token::Osc(body) if body.starts_with("52;"))));
     pty.keys("\x1bOR");

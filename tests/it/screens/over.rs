@@ -105,8 +105,8 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     assert_eq!(foresees(&stage).len(), 1, "what goes already has nothing to foresee");
     stage.press("G").wait(1_000);
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Foresee { .. })).unwrap().0;
-    let stale = Failure::new(FailureKind::Stale, "The branch changed.");
-    stage.event(Event::Answer { ticket, result: Err(stale) });
+    let moved_on = Failure::new(FailureKind::Stale, "The branch changed.");
+    stage.event(Event::Answer { ticket, result: Err(moved_on) });
     stage.wait(1_000);
     assert_eq!(foresees(&stage).len(), 3, "a stale answer is asked for again");
 }
@@ -189,6 +189,7 @@ fn a_line_without_others_opens_to_its_full_text() {
 
 const BODY: &str = "{\"model\":\"gpt-4.1-mini\",\"messages\":[{\"role\":\"system\",\"content\":\"You are a helpful assistant.\\n\\nGoal: fix login\"},{\"role\":\"user\",\"content\":\"Why does login\u{a0}fail?  \\nAfter the refresh\u{200b}\"},{\"role\":\"assistant\",\"content\":\"The token is rotated.\"},{\"role\":\"user\",\"content\":\"And with two tabs?\"}],\"stream\":true}";
 
+#[allow(clippy::unnecessary_box_returns, reason = "the answer holds it so")]
 pub(crate) fn raw() -> Box<RawRequest> {
     let part = |message, bytes, title: &str, tokens| RawPart { message, bytes, title: title.into(), tokens };
     let parts = vec![

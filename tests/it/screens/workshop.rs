@@ -80,7 +80,7 @@ fn every_kind_has_its_tab() {
     stage.type_text("/editors").press("enter");
     assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::State }));
     assert!(stage.screen(80, 24).contains("They are being read."));
-    let state = thing(
+    let block = thing(
         ThingKind::State,
         "",
         vec![
@@ -88,7 +88,7 @@ fn every_kind_has_its_tab() {
             version("version 2, by the model", "Goal: fix login\nContext: src/main.rs", false, None),
         ],
     );
-    fill(&mut stage, ThingKind::State, vec![Thing { title: "The state block of main".into(), goes: true, ..state }]);
+    fill(&mut stage, ThingKind::State, vec![Thing { title: "The state block of main".into(), goes: true, ..block }]);
     pictures("editors_state", &mut stage);
     stage.press("tab");
     assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Summaries }));
@@ -146,6 +146,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one journey from its first key to its last")]
 fn a_policy_is_copied_edited_mended_taken_and_undone() {
     let mut stage = fixture::opened();
     stage.type_text("/policies").press("enter");
