@@ -234,7 +234,7 @@ fn a_click_selects_and_a_second_one_opens() {
     click(&mut stage, at);
     let Some(Layer::Overlay(overlay)) = stage.model.layers.last() else { panic!() };
     assert!(overlay.selected_atom().is_some());
-    stage.press("esc ctrl-p").wait(1_000);
+    stage.press("esc ctrl-p").type_text("quit-if").wait(1_000);
     let at = find(&mut stage, "quit-if-empty");
     click(&mut stage, at);
     let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };

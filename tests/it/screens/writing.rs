@@ -138,7 +138,7 @@ fn after_a_failure_or_a_stop_nothing_goes_unasked() {
         let mut stage = answering();
         stage.type_text("next").press("enter");
         if stopped {
-            stage.press("ctrl-p").type_text("/interrupt").press("enter");
+            stage.press("ctrl-p").type_text("interrupt").press("enter");
             let live = stage.model.live.get_mut(&MAIN).unwrap();
             live.stopping = true;
             closed(&mut stage, None);
@@ -260,5 +260,5 @@ fn typing_is_undone_and_selected() {
     stage.press("alt-a").type_text("x");
     assert_eq!(stage.model.composer.first_line(), "x");
     stage.press("f1");
-    assert!(stage.screen(120, 200).contains("Delete the word before the cursor."));
+    assert!(stage.screen(120, 400).contains("Delete the word before the cursor."));
 }
