@@ -420,9 +420,9 @@ mod tests {
     #[test]
     fn keys_that_begin_alike_are_said() {
         let bind = |on: &str, run: &str| format!("[[bind]]\non = \"{on}\"\nrun = \"{run}\"\nwhen = \"panel\"\n");
-        let map = Keymap::load(Some(&(bind("f10 a", "pin") + &bind("f10", "help") + &bind("ctrl-x", "copy"))));
+        let map = Keymap::load(Some(&(bind("f12 a", "pin") + &bind("f12", "help") + &bind("ctrl-x", "copy"))));
         assert_eq!(map.problems().len(), 2, "{:?}", map.problems());
-        assert!(map.problems()[0].contains("F10") && map.problems()[0].contains("begin alike"), "{:?}", map.problems());
+        assert!(map.problems()[0].contains("F12") && map.problems()[0].contains("begin alike"), "{:?}", map.problems());
         assert!(map.problems()[1].contains("Ctrl+X"), "a place does not hide the leader everywhere");
     }
 

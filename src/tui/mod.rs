@@ -2,6 +2,7 @@
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
 mod clipboard;
+mod dress;
 mod editor;
 mod ground;
 pub mod highlight;
@@ -24,7 +25,6 @@ use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
-use model::title::title;
 use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
 use reading::Reading;
@@ -398,52 +398,6 @@ impl Bench {
         }
         let more = update::update(&mut self.model, Msg::Copied(clipboard::copy(&text, None)));
         self.perform(more)
-    }
-
-    /// What touches the person's files. The demo leaves none behind.
-    fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
-        let Some(reading) = &mut self.reading else { return Ok(()) };
-        let news = match cmd {
-            Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
-            Cmd::KeepPanes if !self.model.facts.demo => {
-                let kept = self.model.arrangements.save(&reading.screen_file());
-                let why = |why| format!("How the screen is arranged could not be kept for the next start: {why}.");
-                kept.err().map(|error| Msg::Written(Err(why(error))))
-            }
-            Cmd::Reload(asked) => reading.again(asked, self.themes.light).map(|read| {
-                Msg::Reloaded(read.map(|(fresh, themes)| {
-                    (self.themes, self.painted) = (themes, None);
-                    Box::new(fresh)
-                }))
-            }),
-            _ => None,
-        };
-        match news {
-            Some(msg) => self.take(msg),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes up the theme that is to be shown, and the title.
-    fn dress(&mut self) -> io::Result<()> {
-        let wanted = self.model.shown_theme();
-        if self.painted.as_deref() != Some(wanted) {
-            let wanted = wanted.to_owned();
-            self.theme = self.themes.get(&wanted).0;
-            if wanted == AUTO {
-                self.ask_ground()?;
-            }
-            self.painted = Some(wanted);
-        }
-        if !self.model.screen.title {
-            return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
-        }
-        let now = title(&self.model, self.themes.ascii);
-        if self.titled.as_deref() != Some(now.as_str()) {
-            terminal::title(&now)?;
-            self.titled = Some(now);
-        }
-        Ok(())
     }
 
     /// The terminal is ours again: its size may be another one, and everything is drawn anew.

@@ -145,7 +145,8 @@ impl Picker {
             let mut fuzzy = Fuzzy::new(&self.filter);
             let fits = |(at, entry): (usize, &Entry)| fit(&mut fuzzy, entry).map(|(score, marks)| (score, at, marks));
             let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
-            found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), *at));
+            let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
+            found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
             // Among many sentences scattered letters are found nearly everywhere; such hits would bury what is meant.
             let best = found.first().map_or(0, |(score, ..)| *score);
             found.retain(|(score, ..)| score * 3 >= best * 2);

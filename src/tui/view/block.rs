@@ -28,8 +28,6 @@ const FOLD_ROWS: usize = 40;
 const FOLD_CODE: usize = 60;
 /// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
 const TOOL_BYTES: usize = 200_000;
-/// Rows of what a tool at work says.
-const SAID: usize = 8;
 
 /// Rows of one message.
 #[derive(Clone, Debug, Default)]
@@ -396,7 +394,7 @@ impl Maker<'_> {
         let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
         calls.reverse();
         block.own(calls);
-        block.own(self.tool_at_work(live, width));
+        block.own(tools::at_work(self.model, live, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
@@ -404,19 +402,6 @@ impl Maker<'_> {
             block.own(Flow::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
-    }
-
-    /// What a tool at work says, or that it waits for a word.
-    fn tool_at_work(&self, live: &Live, width: usize) -> Vec<Line> {
-        if let Some(asking) = &live.asks {
-            let key = self.model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-            return Flow::plain(&format!("{} waits for your word: {key}", asking.tool), width, Ink::Warn);
-        }
-        if live.said.is_empty() {
-            return Vec::new();
-        }
-        let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
-        rows[rows.len().saturating_sub(SAID)..].to_vec()
     }
 
     fn open_call(&self, trace: &crate::domain::trace::ToolTrace) -> Line {

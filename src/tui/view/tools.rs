@@ -6,13 +6,17 @@ use super::{Look, paint};
 use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
 use crate::domain::trace::{ToolStatus, ToolTrace};
-use crate::tui::model::Focus;
 use crate::tui::model::layer::Traces;
+use crate::tui::model::live::Live;
+use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+/// Rows of what a tool at work says.
+const SAID: usize = 8;
 
 /// The sign and ink of how a call ended.
 pub(super) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
@@ -96,6 +100,19 @@ pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect
     });
     paint::lines(look.theme, rows.iter().skip(view.scroll), right, buf);
     trace.node.into_iter().collect()
+}
+
+/// What a tool at work says, or that it waits for a word.
+pub(super) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
+    if let Some(asking) = &live.asks {
+        let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+        return Flow::plain(&format!("{} waits for your word: {key}", asking.tool), width, Ink::Warn);
+    }
+    if live.said.is_empty() {
+        return Vec::new();
+    }
+    let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
+    rows[rows.len().saturating_sub(SAID)..].to_vec()
 }
 
 fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
