@@ -1,6 +1,6 @@
 //! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
 
-mod branching;
+pub(crate) mod branching;
 mod calls;
 mod comfort;
 mod composing;

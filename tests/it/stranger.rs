@@ -2,6 +2,7 @@
 //! does one thing in one place, and nothing is destroyed that cannot be undone and was not asked about.
 
 use crate::screens::Stage;
+use crate::screens::branching;
 use crate::screens::fixture::{self, MAIN, RETRY};
 use crate::screens::over;
 use crate::support::bench::{Bench, Client, Model, message};
@@ -97,6 +98,16 @@ const SCREENS: &[(&str, Open)] = &[
         stage.event(Event::TurnOpened { branch: MAIN, text: "Build it.".into(), after: None });
         stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
         stage.press("alt-y");
+    }),
+    ("Aside", |stage| {
+        stage.type_text("/aside What is it?").press("enter");
+        stage.event(branching::aside("It is", None));
+    }),
+    ("Ledger", |stage| {
+        stage.press("f10");
+    }),
+    ("Workshop", |stage| {
+        stage.type_text("/editors").press("enter");
     }),
     ("Help", |stage| {
         stage.press("f1");

@@ -260,7 +260,7 @@ fn plain_in_a_terminal() {
     pty.keys("\x03");
     pty.see("^C");
     pty.keys("/help\r");
-    pty.see("Ctrl+C stops an answer that is coming");
+    pty.see("a backslash at the end of a line continues it");
     pty.see("A message that begins with a slash");
     pty.keys("\x04");
     let before = pty.before.clone();

@@ -36,10 +36,11 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
         let began = Instant::now();
         let mut spent = 0;
         let code = loop {
-            // Its own use of the processor while it ends; a spinning thread would show here.
+            // Its own use of the processor while it ends, and while its vocabulary may still be read; a spinning thread would
+            // show here.
             if let (Some(before), Some(now)) = (before, used(pid)) {
                 spent = now.saturating_sub(before);
-                assert!(spent < 60, "it spins: {now} after {before}");
+                assert!(spent < 160, "it spins: {now} after {before}");
             }
             if let Some(code) = pty.gone_within(Duration::from_millis(20)) {
                 break code;

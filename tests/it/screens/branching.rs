@@ -143,7 +143,7 @@ fn a_long_filter_goes_on_by_itself() {
     assert!(grove(&stage).shown.is_empty());
 }
 
-fn aside(text: &str, card: Option<RunCard>) -> Event {
+pub(crate) fn aside(text: &str, card: Option<RunCard>) -> Event {
     Event::Aside(Box::new(AsideView {
         run: RunId(Uuid::from_u128(7_000)),
         branch: MAIN,
