@@ -2,6 +2,7 @@
 //! a person where they said so, and what files were is brought back by undo.
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
+use crate::support::binary::Home;
 use pleach::domain::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
@@ -245,4 +246,40 @@ fn what_only_looks_asks_nobody() {
     assert!(scene.client.say(scene.branch, "Look.").failure.is_none());
     assert_eq!(scene.result(), "looked");
     assert!(!scene.client.seen.iter().any(|event| matches!(event, Event::Asks { .. })));
+}
+
+/// The real tools behind the real command line: refused while nobody is asked, done where the line allows it, undone.
+#[test]
+fn the_command_line_lets_tools_act_where_it_is_told_to() {
+    let call = |name: &str, args: serde_json::Value| {
+        let call = serde_json::json!({ "index": 0, "id": "c1", "name": name, "args": args.to_string() });
+        serde_json::json!({ "deltas": [{ "call": call }], "finish": "tool_calls" }).to_string()
+    };
+    let edit = || call("edit_file", serde_json::json!({ "path": "a.txt", "edits": [{ "old": "one", "new": "two" }] }));
+    let run = || call("run", serde_json::json!({ "line": "echo $((40 + 2)) > out.txt; cat out.txt" }));
+    let touch = || call("run", serde_json::json!({ "line": "touch made.txt" }));
+    let end = || serde_json::json!({ "deltas": [{ "text": "Done." }] }).to_string();
+    let recording = [edit(), end(), edit(), end(), run(), end(), touch(), end()].join("\n");
+    let home = Home::scripted(&format!("{recording}\n"));
+    let mut config = std::fs::read_to_string(home.config_file()).unwrap();
+    config.insert_str(0, &format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string()));
+    home.configure(&config);
+    let file = home.workspace().join("a.txt");
+    std::fs::write(&file, "one\n").unwrap();
+    let said = home.run(&["ask", "change it"]);
+    assert!(said.err.contains("nobody could be asked"), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    home.ok(&["ask", "change it", "--allow", "edit_file:a.txt"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
+    home.ok(&["undo"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    home.ok(&["ask", "run it", "--allow", "run"]);
+    let result = home.ok(&["message", "list"]);
+    assert!(
+        !home.workspace().join("out.txt").exists(),
+        "a line that a shell takes apart asks, whatever a rule with no line says"
+    );
+    assert!(result.contains("refused"), "{result}");
+    home.ok(&["ask", "make it", "--allow", "run:touch *"]);
+    assert!(home.workspace().join("made.txt").exists(), "{}", home.ok(&["message", "list"]));
 }
