@@ -259,13 +259,14 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     let run = || call("run", serde_json::json!({ "line": "echo $((40 + 2)) > out.txt; cat out.txt" }));
     let touch = || call("run", serde_json::json!({ "line": "touch made.txt" }));
     let end = || serde_json::json!({ "deltas": [{ "text": "Done." }] }).to_string();
-    let recording = [edit(), end(), edit(), end(), run(), end(), touch(), end()].join("\n");
-    let home = Home::scripted(&format!("{recording}\n"));
+    let home = Home::scripted("");
+    let next = |call: String| std::fs::write(home.path("recording.jsonl"), format!("{call}\n{}\n", end())).unwrap();
     let mut config = std::fs::read_to_string(home.config_file()).unwrap();
     config.insert_str(0, &format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string()));
     home.configure(&config);
     let file = home.workspace().join("a.txt");
     std::fs::write(&file, "one\n").unwrap();
+    next(edit());
     let said = home.run(&["ask", "change it"]);
     assert!(said.err.contains("nobody could be asked"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
@@ -273,6 +274,7 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
     home.ok(&["undo"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    next(run());
     home.ok(&["ask", "run it", "--allow", "run"]);
     let result = home.ok(&["message", "list"]);
     assert!(
@@ -280,6 +282,7 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
         "a line that a shell takes apart asks, whatever a rule with no line says"
     );
     assert!(result.contains("refused"), "{result}");
+    next(touch());
     home.ok(&["ask", "make it", "--allow", "run:touch *"]);
     assert!(home.workspace().join("made.txt").exists(), "{}", home.ok(&["message", "list"]));
 }
