@@ -56,7 +56,8 @@
 //!    event decoder ([`llm::sse`]); pieces are saved at least every 250 ms.
 //! 5. The pure turn machine ([`engine::turn`]) decides what follows: the user message becomes a node with the first event,
 //!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
-//!    again; every end is one transaction with the head's compare-and-swap and the run's end.
+//!    again; a call that would change something is worked out first ([`domain::consent`]) and waits for a rule's or a person's
+//!    word (`engine::consent`), and what it changed is an operation, so that undo takes it back; every end is one transaction with the head's compare-and-swap and the run's end.
 //! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
 //!    suggestions; what the turn touched is kept, leases count down, and what is spoken of again is leased
 //!    (`engine::reflect`, decided by [`context::activation`]); usage is kept beside the estimate, and from it the meter learns how the model's server

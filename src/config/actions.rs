@@ -129,7 +129,7 @@ actions! {
     New "new" "Make a new one in this list.",
     ShowState "show-state" "Show and edit the state block of this branch.",
     RebuildState "rebuild-state" "Rebuild the state from the messages in the window.",
-    Trust "trust-folder" "Trust this folder, so that the model may read in it; or stop trusting it.",
+    Trust "trust-folder" "Trust this folder, so that the model may use tools in it; or stop trusting it.",
     UseOffline "use-offline" "Use the built-in offline model on this branch.",
     Doctor "doctor" "Look for model servers and report.",
     Save "save" "Save what was edited.",

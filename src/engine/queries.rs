@@ -205,8 +205,11 @@ impl Core {
     }
 
     fn workspace_finding(&self) -> Finding {
-        let trust =
-            if self.trusted { "trusted: read-only tools are offered" } else { "not trusted: no tools are offered" };
+        let trust = if self.trusted {
+            "trusted: tools are offered; what changes anything asks first"
+        } else {
+            "not trusted: no tools are offered"
+        };
         Finding {
             subject: "workspace".into(),
             ok: None,

@@ -294,9 +294,10 @@ fn trust(model: &mut Model) {
     let (title, words, yes) = if trusted {
         ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
     } else {
-        let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
-                     It can change nothing. What it reads is sent to the model's server.";
-        ("Trust this folder?", words, "yes, let the model read here")
+        let words = "The model may then read, list and search the files in this folder, and nothing outside it. What it \
+                     reads is sent to the model's server. Each change of a file and each command asks you first, unless a \
+                     rule of yours allows it.";
+        ("Trust this folder?", words, "yes, offer tools here")
     };
     model.layers.push(Layer::Question(Question {
         title: title.to_owned(),
