@@ -272,6 +272,7 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     let acting = Acting {
         network: settings.network,
         hidden: vec![paths.config_dir.clone(), paths.data_dir.clone(), paths.state_dir.clone(), paths.store.clone()],
+        usual: settings.seconds,
         seconds: settings.seconds.saturating_mul(10),
         ..Acting::default()
     };

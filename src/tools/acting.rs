@@ -21,6 +21,8 @@ pub struct Acting {
     pub readable: Vec<PathBuf>,
     /// This program's own files and folders (settings, store, state): never written, and not read by commands.
     pub hidden: Vec<PathBuf>,
+    /// Seconds for a command that does not ask for any.
+    pub usual: u32,
     /// The most seconds that a command may take.
     pub seconds: u32,
     /// The most processes that a command may have at once.
@@ -35,16 +37,10 @@ impl Default for Acting {
             writable: Vec::new(),
             readable: Vec::new(),
             hidden: Vec::new(),
+            usual: 120,
             seconds: 600,
             processes: 1_024,
         }
-    }
-}
-
-impl Acting {
-    /// Seconds for a command that does not ask for any.
-    pub(super) fn usual_seconds(&self) -> u32 {
-        self.seconds.min(120)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn deed(space: &Workspace, args: &Args) -> Result<Command, Stop> {
     apart(acts)?;
     let most = acts.options.seconds.max(1);
     let seconds = args.number("seconds")?.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
-    let seconds = seconds.unwrap_or_else(|| acts.options.usual_seconds()).clamp(1, most);
+    let seconds = seconds.unwrap_or(acts.options.usual).clamp(1, most);
     let means = means(acts)?;
     let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
     Ok(Command { line: line.to_owned(), folder, seconds, protection: protection(acts, means) })

@@ -98,7 +98,7 @@ pub(super) fn acting(space: &Workspace) -> Vec<ToolSpec> {
                 "line": {"type": "string", "description": "The command line"},
                 "folder": path("Where to run it; the root when left out"),
                 "seconds": {"type": "integer", "description": format!(
-                    "Time limit, {} by default, at most {}", acts.options.usual_seconds(), acts.options.seconds
+                    "Time limit, {} by default, at most {}", acts.options.usual, acts.options.seconds
                 )},
             }),
             &["line"],

@@ -263,7 +263,9 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     let next = |call: String| std::fs::write(home.path("recording.jsonl"), format!("{call}\n{}\n", end())).unwrap();
     let mut config = std::fs::read_to_string(home.config_file()).unwrap();
     config.insert_str(0, &format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string()));
+    config.push_str("[tools]\nseconds = 45\n");
     home.configure(&config);
+    assert!(home.ok(&["plan", "x", "--request"]).contains("45 by default, at most 450"));
     let file = home.workspace().join("a.txt");
     std::fs::write(&file, "one\n").unwrap();
     next(edit());

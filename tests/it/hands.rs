@@ -388,3 +388,12 @@ fn temporary_files_go_with_the_workspace() {
     drop(place);
     assert!(!folder.exists());
 }
+
+#[test]
+fn a_command_gets_the_time_that_the_settings_say() {
+    let place = Place::with(Acting { usual: 7, seconds: 70, ..options() }, 1_000);
+    let seconds = |args: serde_json::Value| place.deed(&args).unwrap().seconds;
+    assert_eq!(seconds(json!({"line": "true"})), 7);
+    assert_eq!(seconds(json!({"line": "true", "seconds": 9})), 9);
+    assert_eq!(seconds(json!({"line": "true", "seconds": 99_999})), 70);
+}
