@@ -102,7 +102,8 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
         gone.hear(&text);
     }
     brought(apply, row, &mut gone)?;
-    traces(apply, row, &gone)?;
+    let changed = traces(apply, row, &gone)?;
+    files(apply, row, &changed)?;
     plans(apply, row, &gone)?;
     super::retrieval::forget_queries(apply, row)?;
     super::shelves::drop_all(apply, row)?;
@@ -183,16 +184,44 @@ fn states(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreE
     Ok(())
 }
 
-/// Traces stay, without what was asked and answered.
-fn traces(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+/// Traces stay, without what was asked and answered. Gives the files that those calls changed.
+fn traces(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<HashSet<String>, StoreError> {
+    let mut changed = HashSet::new();
     let mut query = apply.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
         if trace.node.is_some_and(|node| gone.ids.contains(&node)) || gone.calls.contains(&trace.call_id) {
             trace.args.clear();
             trace.preview.clear();
+            changed.extend(std::mem::take(&mut trace.changed));
             apply.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
         }
+    }
+    Ok(changed)
+}
+
+/// What those files held goes, and with it the way back: the arguments of a call stand in the file that it wrote.
+fn files(apply: &Apply<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let (mut lost, mut kept) = (HashSet::new(), HashSet::new());
+    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        operation.changes.retain(|change| {
+            let Change::File { path, before, after } = change else { return true };
+            let goes = paths.contains(path);
+            if goes { &mut lost } else { &mut kept }.extend([before, after].into_iter().flatten().copied());
+            !goes
+        });
+        if operation.changes.len() < all {
+            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    for hash in lost.difference(&kept) {
+        apply.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
 use pleach::domain::message::Role;
 use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
-use pleach::engine::api::{Answer, Event, Request};
+use pleach::engine::api::{Answer, Event, Item, Request};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -79,7 +79,7 @@ fn write(path: &str, text: &str) -> Vec<Say> {
 }
 
 struct Scene {
-    _bench: Bench,
+    bench: Bench,
     client: Client,
     branch: BranchId,
     shelf: Arc<Shelf>,
@@ -93,7 +93,7 @@ fn scene(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
     bench.tools = Some(shelf.clone());
     let mut client = bench.start_with(|setup| setup.tool_rules = rules);
     let branch = client.session();
-    Scene { _bench: bench, client, branch, shelf, model }
+    Scene { bench, client, branch, shelf, model }
 }
 
 impl Scene {
@@ -165,6 +165,31 @@ fn nothing_is_done_before_a_yes_and_undo_brings_the_file_back() {
     let failure = scene.client.ask(Request::Undo).unwrap_err();
     assert!(failure.to_string().contains("was changed since"), "{failure}");
     assert_eq!(scene.shelf.of("a").as_deref(), Some("by hand\n"), "it is left alone");
+}
+
+/// What a call wrote stands in its arguments, and in what undo keeps of the file.
+#[test]
+fn a_removed_turn_takes_what_its_tools_wrote_along() {
+    let answers = vec![write("a", "the word is xyzzyplugh\n"), text("Done."), write("b", "two\n"), text("Done.")];
+    let mut scene = scene(answers, Vec::new());
+    for words in ["Write it.", "Now b."] {
+        let asking = scene.asked(words);
+        let from = scene.word(asking.index, yes(), None);
+        scene.client.closed(from, scene.branch);
+    }
+    let holds = |scene: &Scene| {
+        let folder = std::fs::read_dir(scene.bench.store_path().parent().unwrap()).unwrap();
+        let files = folder.flatten().filter(|entry| entry.path().is_file());
+        files.filter(|entry| std::fs::read(entry.path()).unwrap().windows(10).any(|word| word == b"xyzzyplugh")).count()
+    };
+    assert!(holds(&scene) > 0);
+    let first = scene.client.open().nodes[0].id;
+    scene.client.must(Request::RemoveMessage { branch: scene.branch, item: Item::TurnOf(first) });
+    assert_eq!(holds(&scene), 0);
+    scene.client.must(Request::Undo);
+    assert_eq!(scene.shelf.of("b"), None, "what another turn did can still be undone");
+    assert_eq!(scene.shelf.of("a").as_deref(), Some("the word is xyzzyplugh\n"), "the file itself is the person's");
+    scene.client.must(Request::Undo);
 }
 
 #[test]
