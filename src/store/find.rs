@@ -9,9 +9,9 @@
 //! the first: minutes where they are common. So the newest messages are read themselves first. Too few of them having such
 //! a word, it is rare, and the index is quick.
 
-use super::Store;
 use super::search::phrases;
 use super::types::StoreError;
+use super::{Store, excerpt};
 use crate::domain::find::{Find, FoundMessage};
 use crate::domain::ids::SessionId;
 use crate::domain::message::Role;
@@ -59,7 +59,7 @@ impl Store {
                 Some(found) => found,
                 None => scan(conn, &wanted, (matching.as_deref(), None), limit)?.0,
             };
-            found.into_iter().map(|n| shown(conn, n, matching.as_deref())).collect()
+            found.into_iter().map(|n| shown(conn, n, find)).collect()
         })
     }
 }
@@ -141,36 +141,10 @@ fn peek(conn: &Connection, wanted: &Wanted<'_>, limit: usize) -> Result<Option<V
     if !open.chars().all(char::is_alphanumeric) {
         return Ok(None);
     }
-    let open: String = open.chars().map(folded).collect();
+    let open: String = open.chars().map(excerpt::folded).collect();
     let words = (!whole.is_empty()).then(|| wanted.expression(whole, false));
     let (found, done) = scan(conn, wanted, (words.as_deref(), Some(&open)), limit)?;
     Ok(done.then_some(found))
-}
-
-/// Whether a word of a text begins so.
-fn begins(text: &str, open: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| {
-        let mut letters = word.chars().map(folded);
-        open.chars().all(|wanted| letters.next() == Some(wanted))
-    })
-}
-
-/// A letter in lower case and, where it is a Latin one, without its marks, as the index has it.
-fn folded(c: char) -> char {
-    match c.to_lowercase().next().unwrap_or(c) {
-        'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
-        'ç' | 'ć' | 'č' => 'c',
-        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
-        'ì'..='ï' | 'ī' | 'į' => 'i',
-        'ñ' | 'ń' | 'ň' => 'n',
-        'ò'..='ö' | 'ō' | 'ő' => 'o',
-        'ś' | 'š' | 'ş' | 'ș' => 's',
-        'ù'..='ü' | 'ū' | 'ů' | 'ű' => 'u',
-        'ý' | 'ÿ' => 'y',
-        'ź' | 'ż' | 'ž' => 'z',
-        other => other,
-    }
 }
 
 /// The rows for which all of it holds, newest first: those that the index gives for `words`, and, where a beginning is named,
@@ -219,7 +193,7 @@ fn scan(
                 return Ok((found, false));
             }
             let said: Option<String> = text.query_row([n], |row| row.get(0))?;
-            if !said.is_some_and(|said| begins(&said, open)) {
+            if !said.is_some_and(|said| excerpt::begins(&said, open)) {
                 continue;
             }
         }
@@ -232,7 +206,7 @@ fn scan(
 }
 
 /// A message as it is shown, with the words around its first match.
-fn shown(conn: &Connection, n: i64, words: Option<&str>) -> Result<FoundMessage, StoreError> {
+fn shown(conn: &Connection, n: i64, find: &Find) -> Result<FoundMessage, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT session.id, session.title, node.id, node.external_id, node.role, node.at, node.model, node.preview
          FROM node JOIN session ON session.n = node.session WHERE node.n = ?1",
@@ -249,22 +223,11 @@ fn shown(conn: &Connection, n: i64, words: Option<&str>) -> Result<FoundMessage,
             pieces: vec![(false, row.get(7)?)],
         })
     })?;
-    if let Some(words) = words {
-        let mut query = conn.prepare_cached(
-            "SELECT snippet(search, 1, char(1), char(2), '…', 40) FROM search WHERE search MATCH ?1 AND rowid = ?2",
-        )?;
-        let text: Option<String> = query.query_row((words, n), |row| row.get(0))?;
-        found.pieces = pieces(&text.unwrap_or_default());
+    if !find.phrases.is_empty() {
+        // The index could show the place too, but looks a word that is still being typed up anew for each message.
+        let mut query = conn.prepare_cached("SELECT words FROM node_text WHERE n = ?1")?;
+        let text: Option<String> = query.query_row([n], |row| row.get(0))?;
+        found.pieces = excerpt::pieces(&text.unwrap_or_default(), &find.phrases, find.open);
     }
     Ok(found)
-}
-
-/// A snippet in pieces: whether it is a match, and its words.
-fn pieces(text: &str) -> Vec<(bool, String)> {
-    let mut all: Vec<(bool, String)> = Vec::new();
-    for (at, part) in text.split('\u{1}').enumerate() {
-        let (hit, rest) = if at == 0 { ("", part) } else { part.split_once('\u{2}').unwrap_or(("", part)) };
-        all.extend([(true, hit), (false, rest)].into_iter().filter(|(_, t)| !t.is_empty()).map(|(h, t)| (h, t.into())));
-    }
-    all
 }

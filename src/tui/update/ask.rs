@@ -182,8 +182,13 @@ fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
     match slash::read(&line) {
         Typed::Worded(name, words) => {
             let words = words.to_owned();
+            let troubles = model.status.troubles();
             model.composer.clear();
             worded(model, name, &words, out);
+            // What was refused can be mended where it was written.
+            if model.status.troubles() > troubles && model.composer.is_empty() {
+                model.composer.set(&line, DraftKind::Message);
+            }
         }
         Typed::Action(action) => {
             model.composer.clear();

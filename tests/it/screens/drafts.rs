@@ -267,7 +267,7 @@ fn commands_have_words() {
     let mut stage = fixture::opened();
     stage.type_text("/compress soon").press("enter");
     assert!(acts(&stage).is_empty());
-    stage.type_text("/compress session").press("enter");
+    stage.press("ctrl-c").type_text("/compress session").press("enter");
     assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Session, up_to: None, by: By::Extractive }]);
     stage.press("esc").type_text("/compaction off").press("enter");
     let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };

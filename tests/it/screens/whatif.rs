@@ -202,6 +202,8 @@ fn a_race_is_run_and_one_is_kept() {
     for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { .. })), "{line}");
+        assert_eq!(stage.model.composer.first_line(), line, "it can be mended");
+        stage.press("ctrl-c");
     }
     stage.type_text("/race tokens:400 mode:off time:30 model:gpt-4.1,policy:window Why does it fail?").press("enter");
     let limits = Limits { tokens: Some(400), seconds: Some(30), ..Limits::default() };
