@@ -8,6 +8,8 @@ use pleach::domain::ledger::{Ledger, Spent, Totals};
 use pleach::domain::run::{RunCard, RunStatus};
 use pleach::domain::usage::Usage;
 use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::tui::msg::Msg;
 use pleach::tui::theme::Theme;
 use std::sync::Arc;
 
@@ -88,7 +90,11 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     stage.press("h h left l");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("call 21 of 23"), "{screen}");
-    stage.press("h h h");
+    stage.model.facts.mouse = true;
+    stage.screen(120, 35);
+    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: 3, y: 5 }));
+    assert!(stage.screen(120, 35).contains("call 1 of 23"), "a click takes the column");
+    stage.press("l l l l l l l l l l l l l l l l l l l l h h h");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("call 18 of 23") && screen.contains("in unknown (est") && screen.contains("out unknown"));
     stage.press("a");
