@@ -56,3 +56,4 @@ pub mod tuning;
 pub mod usage;
 pub mod versions;
 pub mod whatif;
+pub mod when;

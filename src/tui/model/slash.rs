@@ -128,6 +128,9 @@ pub fn completions(line: &str) -> Vec<Worded> {
         sentence: a.sentence(),
     });
     let mut all: Vec<Worded> = WORDED.iter().copied().chain(actions).collect();
+    if start.is_empty() {
+        return all;
+    }
     let mut fuzzy = Fuzzy::new(start);
     let mut found: Vec<_> = all.drain(..).filter_map(|c| fuzzy.find(c.name).map(|(score, _)| (score, c))).collect();
     found.sort_by_key(|(score, c)| (!c.name.starts_with(start), std::cmp::Reverse(*score), c.name.len()));
@@ -147,5 +150,6 @@ mod tests {
         assert_eq!(completions("/q")[0].name, "quit");
         assert!(completions("/budget 1").is_empty());
         assert!(completions("/").len() > Action::ALL.len());
+        assert_eq!(completions("/")[0].name, WORDED[0].name, "what a newcomer may want stands first");
     }
 }

@@ -150,29 +150,6 @@ pub fn money(micro: u64) -> String {
     }
 }
 
-/// The time of day of a moment in milliseconds since 1970, `offset` seconds east of Greenwich.
-#[must_use]
-pub fn clock(ms: i64, offset: i32) -> String {
-    let seconds = ms.div_euclid(1000) + i64::from(offset);
-    let of_day = seconds.rem_euclid(86_400);
-    format!("{:02}:{:02}", of_day / 3600, of_day / 60 % 60)
-}
-
-/// The date of a moment, `2026-11-22`.
-#[must_use]
-pub fn date(ms: i64, offset: i32) -> String {
-    let days = (ms.div_euclid(1000) + i64::from(offset)).div_euclid(86_400);
-    let z = days.clamp(-700_000, 2_900_000) + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
 /// A duration as people read it: `12 ms`, `3.4 s`, `2 min`.
 #[must_use]
 pub fn duration(ms: u64) -> String {
@@ -200,9 +177,6 @@ mod tests {
         assert_eq!(money(1_100), "$0.0011");
         assert_eq!(money(1_204_000), "$1.20");
         assert_eq!(money(3), "<$0.0001");
-        assert_eq!(clock(0, 3600), "01:00");
-        assert_eq!(date(1_793_145_600_000, 0), "2026-10-28");
-        assert_eq!(date(-1, 0), "1969-12-31");
         assert_eq!(duration(3_456), "3.4 s");
     }
 

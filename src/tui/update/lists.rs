@@ -5,6 +5,7 @@ use super::{branches, open, send};
 use crate::domain::branch::SessionCard;
 use crate::domain::failure::Failure;
 use crate::domain::model::ModelInfo;
+use crate::domain::when;
 use crate::engine::api::{MemoryAct, Request};
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
@@ -159,30 +160,38 @@ pub(super) fn failed(model: &mut Model, ticket: u64) {
     }
 }
 
-pub(super) fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
-    let entry = |card: &SessionCard| Entry {
+fn session_entry(card: &SessionCard, offset: i32) -> Entry {
+    let messages = if card.messages == 1 { "message" } else { "messages" };
+    let branches = if card.branches == 1 { "branch" } else { "branches" };
+    let (date, clock) = (when::date(card.updated_at, offset), when::clock(card.updated_at, offset));
+    Entry {
         label: card.title.clone(),
-        detail: format!("{} messages · {} branches", card.messages, card.branches),
+        detail: format!("{date} {clock} · {} {messages} · {} {branches}", card.messages, card.branches),
         choice: Choice::Session(card.id),
-    };
-    let entries = cards.iter().map(entry).collect();
+    }
+}
+
+pub(super) fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
+    let entries = cards.iter().map(|card| session_entry(card, model.facts.offset)).collect();
     if let Some(picker) = awaiting(model, ticket) {
         picker.fill(entries);
     }
 }
 
 pub(super) fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
-    let mut entries = Vec::new();
+    let (mut entries, mut failed) = (Vec::new(), Vec::new());
     for (profile, result) in by_profile {
         match result {
             Ok(models) => entries.extend(models.into_iter().map(|info| model_entry(&profile, info))),
-            Err(failure) => entries.push(Entry {
+            Err(failure) => failed.push(Entry {
                 label: format!("{profile}: {}", failure.what),
                 detail: failure.todo,
                 choice: Choice::Nothing,
             }),
         }
     }
+    // What can be taken comes first.
+    entries.extend(failed);
     if let Some(picker) = awaiting(model, ticket) {
         picker.fill(entries);
     }

@@ -11,6 +11,7 @@ use crate::domain::state;
 use crate::domain::tokens::Certainty;
 use crate::domain::tree::Slot;
 use crate::domain::usage::Usage;
+use crate::domain::when;
 use crate::tui::model::live::Live;
 use crate::tui::model::queue::Standing;
 use crate::tui::model::session::Session;
@@ -125,7 +126,7 @@ impl Maker<'_> {
         };
         line.push(if head.role == Role::User { Ink::You } else { Ink::Model }, name);
         if head.at > 0 {
-            line.push(Ink::Dim, &format!("{}{}", self.dot(), text::clock(head.at, self.model.facts.offset)));
+            line.push(Ink::Dim, &format!("{}{}", self.dot(), when::clock(head.at, self.model.facts.offset)));
         }
         if let Some(run) = self.session.run_of_answer(head.id) {
             let room = usize::from(self.width).saturating_sub(line.width());

@@ -3,6 +3,7 @@
 
 use super::{Look, paint};
 use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::when;
 use crate::tui::model::calls::Calls;
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -87,10 +88,10 @@ fn one(look: &Look<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buf
     let taken = if calls.chosen == Some(card.id) { glyphs.branch } else { " " };
     let offset = look.model.facts.offset;
     let wide = area.width >= 70;
-    let day = if wide { format!("{} ", text::date(card.at, offset)) } else { String::new() };
+    let day = if wide { format!("{} ", when::date(card.at, offset)) } else { String::new() };
     let (ink, sign) = sign(look, card.status);
     let mut label = Line::of(Ink::Accent, &format!("{taken} ")).with(ink, &format!("{sign} "));
-    label.push(Ink::Dim, &format!("{day}{} ", text::clock(card.at, offset)));
+    label.push(Ink::Dim, &format!("{day}{} ", when::clock(card.at, offset)));
     let name = branch(look, card);
     label.push(Ink::Text, &format!("{} ", pad(&text::fit(&name, 14, glyphs.ellipsis), 14)));
     let tokens = prompt(card).0;

@@ -7,6 +7,7 @@ use super::overlay::breaks_at;
 use super::{Look, diff};
 use crate::domain::plan::{Row, Verdict};
 use crate::domain::whatif::{Figures, Foreseen, Moved};
+use crate::domain::when;
 use crate::tui::model::overlay::Overlay;
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -209,7 +210,7 @@ fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
     }
     if let Some(at) = row.source.at {
         let offset = look.model.facts.offset;
-        words.push(format!("{} {}", text::date(at, offset), text::clock(at, offset)));
+        words.push(format!("{} {}", when::date(at, offset), when::clock(at, offset)));
     }
     if let Some(id) = &row.source.external_id {
         words.push(format!("imported as {id}"));

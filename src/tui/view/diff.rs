@@ -14,6 +14,7 @@
 use super::calls::hint_line;
 use super::{Look, paint};
 use crate::domain::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Stay};
+use crate::domain::when;
 use crate::tui::model::Action;
 use crate::tui::model::calls::{DiffView, Entry, Tale};
 use crate::tui::text::markdown::Flow;
@@ -86,7 +87,7 @@ fn title(look: &Look<'_>, diff: &PlanDiff) -> String {
 /// `main 14:02`, or `the next call on main`.
 fn named(look: &Look<'_>, call: &Call) -> String {
     match call.at {
-        Some(at) => format!("{} {}", call.name, text::clock(at, look.model.facts.offset)),
+        Some(at) => format!("{} {}", call.name, when::clock(at, look.model.facts.offset)),
         None if call.run.is_none() && !call.name.is_empty() => format!("the next call on {}", call.name),
         None => format!("plan {}", call.plan.short()),
     }
@@ -206,7 +207,7 @@ fn full(look: &Look<'_>, delta: &Delta, room: usize) -> Vec<Line> {
 
 /// `by you: You pinned it. (14:02)`
 fn because(look: &Look<'_>, cause: &Cause, room: usize) -> Vec<Line> {
-    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", text::clock(at, look.model.facts.offset)));
+    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", when::clock(at, look.model.facts.offset)));
     Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
@@ -218,7 +219,7 @@ fn place_words(place: Option<&Place>) -> String {
 pub(super) fn lately(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
-        let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", text::clock(at, look.model.facts.offset)));
+        let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", when::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
         let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), Place::words);
@@ -252,7 +253,7 @@ pub(super) fn tale(look: &Look<'_>, tale: &Tale, area: Rect, buf: &mut Buffer) -
 /// The whole story, the newest first.
 fn story(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
-    let when = |at: i64| format!("{} {}", text::date(at, offset), text::clock(at, offset));
+    let when = |at: i64| format!("{} {}", when::date(at, offset), when::clock(at, offset));
     let mut rows = Vec::new();
     if history.stays.is_empty() {
         rows.push(Line::of(Ink::Dim, "It stands in no call of this branch."));

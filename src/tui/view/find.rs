@@ -13,6 +13,7 @@
 use super::{Look, paint};
 use crate::domain::find::{FILTERS, FoundMessage};
 use crate::domain::message::Role;
+use crate::domain::when;
 use crate::tui::model::Action;
 use crate::tui::model::find::Finder;
 use crate::tui::text::{self, Line};
@@ -124,7 +125,7 @@ fn one(look: &Look<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
         Role::Tool => (Ink::Tool, "Tool"),
         Role::System => (Ink::Dim, "System"),
     };
-    let when = format!("{} {} ", text::date(message.at, offset), text::clock(message.at, offset));
+    let when = format!("{} {} ", when::date(message.at, offset), when::clock(message.at, offset));
     let room = usize::from(place.width).saturating_sub(when.len() + 2);
     let who = text::fit(who, room / 2, look.theme.glyphs.ellipsis);
     let title = format!(

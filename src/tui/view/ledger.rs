@@ -15,6 +15,7 @@ use super::{Look, capsules, paint};
 use crate::domain::chart::{NOTHING, UNKNOWN, cell, eighths};
 use crate::domain::ledger::{Ledger, Spent, Sum, Totals, percent, signed_percent};
 use crate::domain::run::RunStatus;
+use crate::domain::when;
 use crate::tui::model::ledger::Sheet;
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -295,7 +296,7 @@ fn selected(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, area: Rect, buf: &m
     let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
     place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
     let offset = look.model.facts.offset;
-    place.push(format!("{} {}", text::date(call.at, offset), text::clock(call.at, offset)));
+    place.push(format!("{} {}", when::date(call.at, offset), when::clock(call.at, offset)));
     let session = look.model.session.as_ref().filter(|_| sheet.whole);
     place.extend(session.and_then(|session| session.find(call.branch)).map(|branch| branch.name.clone()));
     place.extend([call.model.clone(), call.status.name().to_owned()]);

@@ -14,6 +14,7 @@ use crate::domain::hash::Hash;
 use crate::domain::plain;
 use crate::domain::tag::Tag;
 use crate::domain::tree::Slot;
+use crate::domain::when;
 use crate::tui::model::session::Session;
 use crate::tui::model::tree::{Grove, Row, title};
 use crate::tui::model::{Action, When};
@@ -213,7 +214,7 @@ fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16
     line.push(Ink::Dim, &format!("{:>5} ", text::number(u64::from(row.messages))));
     if width >= DATED {
         let (at, offset) = (session.tree.head(row.last).at, look.model.facts.offset);
-        line.push(Ink::Dim, &format!("  {} {} ", text::date(at, offset), text::clock(at, offset)));
+        line.push(Ink::Dim, &format!("  {} {} ", when::date(at, offset), when::clock(at, offset)));
     }
     line
 }

@@ -14,6 +14,7 @@ use super::{Look, capsules, paint};
 use crate::domain::lines::{self, Line as Compared};
 use crate::domain::versions::{Editing, Thing, ThingKind, Version};
 use crate::domain::whatif::Figures;
+use crate::domain::when;
 use crate::tui::model::workshop::{Beside, Tried, Workshop};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -218,7 +219,7 @@ fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
         parts.push("now".to_owned());
     }
     let offset = look.model.facts.offset;
-    parts.extend(shown.at.map(|at| format!("{} {}", text::date(at, offset), text::clock(at, offset))));
+    parts.extend(shown.at.map(|at| format!("{} {}", when::date(at, offset), when::clock(at, offset))));
     parts.push(match shop.other() {
         Some(other) => {
             let (gone, new) = lines::count(&lines::compare(&other.text, &shown.text));
