@@ -10,8 +10,9 @@ use crate::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Mark;
-use crate::domain::message::{NodeHead, Role};
+use crate::domain::message::{End, NodeHead, Role};
 use crate::domain::run::RunCard;
+use crate::domain::state;
 use crate::domain::tree::{self, Slot};
 use std::collections::{BTreeMap, HashSet};
 
@@ -101,6 +102,7 @@ impl Desk<'_> {
             let content = content(self.store, head.id)?;
             let words = match head.role {
                 Role::Tool => crate::context::project::plain(&content),
+                Role::Assistant => state::strip(&content.words(), head.end == End::Complete),
                 _ => content.words(),
             };
             let end = words.char_indices().nth(WORDS).map_or(words.len(), |(end, _)| end);
