@@ -60,6 +60,7 @@ mod repeats;
 mod replay;
 mod retrieve;
 mod rulebook;
+mod servers;
 mod session;
 pub mod setup;
 mod snapshot;

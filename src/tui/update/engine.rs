@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, toolbox, queueing};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
@@ -75,6 +75,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             model.status.report("code", format!("reading code, {done} of {files} files"), model.now);
         }
         Event::Indexing { done, total } => ask::indexing(model, done, total),
+        Event::Servers => toolbox::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }

@@ -3,7 +3,7 @@
 
 use super::{
     acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
-    memories, open, overlay, queueing, raw, send, tree, workshop,
+    memories, open, overlay, queueing, raw, send, toolbox, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -275,6 +275,9 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::AllowAlways
         | Action::TakeHunk
         | Action::Rules => consent::action(model, run, out),
+        Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
+            toolbox::action(model, run, out);
+        }
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         Action::Editors
         | Action::Policies
@@ -486,6 +489,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Ledger(sheet)) => sheet.step(rows),
         Some(Layer::Workshop(shop)) => shop.roll(rows),
+        Some(Layer::Toolbox(rack)) => rack.step(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),

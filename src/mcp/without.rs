@@ -1,0 +1,44 @@
+//! What stands in for servers in a program that was built without the protocol: each one says so.
+//! Not for: a program with it (`hub`).
+
+use crate::domain::mcp::{Server, ServerSpec, ServerState, ToolServers};
+use crate::domain::trace::{ToolOutput, ToolStatus, Watch};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Without {
+    named: Mutex<Vec<ServerSpec>>,
+    changed: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl ToolServers for Without {
+    fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.changed.set(changed);
+    }
+
+    fn set(&self, servers: &[ServerSpec]) {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = servers.to_vec();
+        if let Some(changed) = self.changed.get() {
+            changed();
+        }
+    }
+
+    fn restart(&self, _: &str) {}
+
+    fn servers(&self) -> Vec<Server> {
+        let state = || ServerState::Failed {
+            why: "MCP is not built into this program".into(),
+            todo: "Build it with the feature `mcp`, which is on by default.".into(),
+        };
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.iter().map(|spec| Server::new(spec.clone(), state())).collect()
+    }
+
+    fn call(&self, _: &str, _: &str, _: &str, _: usize, _: &dyn Watch) -> ToolOutput {
+        let body = "Failed: MCP is not built into this program.".to_owned();
+        ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
+    }
+
+    fn close(&self) {}
+}
