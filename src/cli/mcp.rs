@@ -80,7 +80,8 @@ fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> R
 fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
     let all = toolbox(run, Some(branch), ServerAct::List)?;
-    let known = |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
+    let known =
+        |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
     // A server that has not started yet has tools that nobody knows: its keys are taken on trust.
     if let Some(key) = keys.iter().find(|key| !known(key) && !key.contains('/')) {
         return Err(Failure::user(format!("There is no tool {key:?}.")).todo("`mcp list` shows the keys.").into());
@@ -154,7 +155,13 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
         run.io.say(&format!("  $ {}", server.command));
     }
     for tool in &server.tools {
-        let sign = if tool.waits { "changed" } else if server.on && tool.on { "on" } else { "off" };
+        let sign = if tool.waits {
+            "changed"
+        } else if server.on && tool.on {
+            "on"
+        } else {
+            "off"
+        };
         let words: String = tool.description.lines().next().unwrap_or_default().chars().take(90).collect();
         run.io.say(&format!("  {sign:<8}{:>6}  {}  {words}", tool.tokens, tool.key));
     }

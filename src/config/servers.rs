@@ -44,9 +44,10 @@ impl Config {
 pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
     let (program, address) = (!server.command.trim().is_empty(), !server.url.trim().is_empty());
     match (program, address, server.kind) {
-        (_, _, Some(McpKind::Sse)) => {
-            Err(("type", "the old SSE transport is not spoken; name its streamable HTTP address, type = \"http\"".into()))
-        }
+        (_, _, Some(McpKind::Sse)) => Err((
+            "type",
+            "the old SSE transport is not spoken; name its streamable HTTP address, type = \"http\"".into(),
+        )),
         (true, true, _) => Err(("url", "a server has either a command or a url".into())),
         (false, false, _) => Err(("command", "a server needs a command or a url".into())),
         (false, true, Some(McpKind::Stdio)) => Err(("type", "stdio needs a command".into())),
@@ -102,7 +103,10 @@ fn spec(name: &str, server: &McpServer, origin: Origin, folder: &str, env: &Envi
         origin,
         way: way(server, folder, env),
         shown: shown(server),
-        given: given.iter().map(|(name, value)| reference(value).map_or(name.clone(), |is| format!("{name}={is}"))).collect(),
+        given: given
+            .iter()
+            .map(|(name, value)| reference(value).map_or(name.clone(), |is| format!("{name}={is}")))
+            .collect(),
         disabled: server.disabled,
         seconds: if server.timeout == 0 { USUAL } else { server.timeout },
         start_seconds: if server.start_timeout == 0 { USUAL_START } else { server.start_timeout },

@@ -226,7 +226,10 @@ pub struct McpServer {
 
 impl std::fmt::Debug for McpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpServer").field("command", &self.command).field("disabled", &self.disabled).finish_non_exhaustive()
+        f.debug_struct("McpServer")
+            .field("command", &self.command)
+            .field("disabled", &self.disabled)
+            .finish_non_exhaustive()
     }
 }
 

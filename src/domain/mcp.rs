@@ -339,12 +339,19 @@ pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
 /// another's up to the `__`, so that a rule about `mcp__NAME__*` is about that server alone.
 #[must_use]
 pub fn offered_name(server: &str, tool: &str) -> String {
-    let digest = |text: &str| Fields::new("mcp name").text(text).finish().to_string().chars().take(8).collect::<String>();
+    let digest =
+        |text: &str| Fields::new("mcp name").text(text).finish().to_string().chars().take(8).collect::<String>();
     let fit = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
     };
     let mut s = fit(server);
-    if s != server || s.is_empty() || s.contains("__") || s.starts_with('_') || s.ends_with('_') || s.len() > LONGEST_SERVER {
+    if s != server
+        || s.is_empty()
+        || s.contains("__")
+        || s.starts_with('_')
+        || s.ends_with('_')
+        || s.len() > LONGEST_SERVER
+    {
         let parts: Vec<&str> = s.split('_').filter(|part| !part.is_empty()).collect();
         let kept: String = parts.join("_").chars().take(LONGEST_SERVER - 9).collect();
         s = format!("{}-{}", kept.trim_end_matches('_'), digest(server));
@@ -367,11 +374,8 @@ pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -
         for tool in tools {
             let name = offered_name(server, &tool.name);
             if taken.insert(name.clone()) {
-                let spec = ToolSpec {
-                    name,
-                    description: tool.description.clone(),
-                    parameters: tool.parameters.clone(),
-                };
+                let spec =
+                    ToolSpec { name, description: tool.description.clone(), parameters: tool.parameters.clone() };
                 all.push(Offered { spec, server: server.to_owned(), tool: tool.name.clone(), hints: tool.hints });
             }
         }
@@ -472,7 +476,10 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let way = Way::Address { url: Hidden::new("https://x/?key=s3cret"), headers: vec![("A".into(), Hidden::new("s3cret"))] };
+        let way = Way::Address {
+            url: Hidden::new("https://x/?key=s3cret"),
+            headers: vec![("A".into(), Hidden::new("s3cret"))],
+        };
         assert!(!format!("{way:?}").contains("s3cret"));
     }
 }

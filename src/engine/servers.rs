@@ -13,7 +13,9 @@ use crate::domain::consent::Deed;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
-use crate::domain::mcp::{self, Named, Offered, Origin, PREFIX, Server, ServerSpec, ServerState, ServerTool, ToolServers};
+use crate::domain::mcp::{
+    self, Named, Offered, Origin, PREFIX, Server, ServerSpec, ServerState, ServerTool, ToolServers,
+};
 use crate::domain::tokens::Encoding;
 use crate::domain::toolbox::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
 use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
@@ -62,7 +64,11 @@ impl Core {
     pub(super) fn after_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
             request,
-            Request::Replan { .. } | Request::Ask { .. } | Request::WhatIf { .. } | Request::Race { .. } | Request::Exact { .. }
+            Request::Replan { .. }
+                | Request::Ask { .. }
+                | Request::WhatIf { .. }
+                | Request::Race { .. }
+                | Request::Exact { .. }
         );
         let listed = matches!(request, Request::Servers(..));
         if !plans && !listed {
@@ -178,8 +184,10 @@ impl Core {
             let approved = self.approved(server);
             let fits = |tool: &&ServerTool| approved.get(&tool.name).is_some_and(|kept| kept.digest == tool.digest());
             let (known, strange): (Vec<_>, Vec<_>) = server.tools.iter().partition(fits);
-            let news: Vec<&ServerTool> =
-                strange.into_iter().filter(|tool| self.foreign.told.insert((server.spec.name.clone(), tool.digest()))).collect();
+            let news: Vec<&ServerTool> = strange
+                .into_iter()
+                .filter(|tool| self.foreign.told.insert((server.spec.name.clone(), tool.digest())))
+                .collect();
             if !news.is_empty() {
                 self.say(Event::Alarm(otherwise(&server.spec.name, &news, &approved)));
             }
@@ -323,9 +331,12 @@ impl Core {
         let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
         let specs = match &rules {
             Some(rules) => rules.tools.clone(),
-            None => self.setup.tools.as_ref().filter(|_| self.trusted).map_or_else(Vec::new, |own| {
-                specs(&**own, &self.learned.offered, &off)
-            }),
+            None => self
+                .setup
+                .tools
+                .as_ref()
+                .filter(|_| self.trusted)
+                .map_or_else(Vec::new, |own| specs(&**own, &self.learned.offered, &off)),
         };
         Ok(Toolbox {
             built: crate::mcp::BUILT,
@@ -366,10 +377,16 @@ impl Core {
             before: None,
         };
         let tools: Vec<ToolCard> = own.specs().into_iter().map(card).collect();
-        let state =
-            if self.trusted { ServerState::Ready } else { ServerState::Off { why: "this folder is not trusted".into() } };
+        let state = if self.trusted {
+            ServerState::Ready
+        } else {
+            ServerState::Off { why: "this folder is not trusted".into() }
+        };
         let about = "Read and change files of this folder, run commands in a cage.".to_owned();
-        finish(ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, !off.contains(&OWN.to_owned()), tools) })
+        finish(ServerCard {
+            about,
+            ..blank(OWN.into(), "pleach", Origin::Own, state, !off.contains(&OWN.to_owned()), tools)
+        })
     }
 
     fn server_card(&self, server: &Server, off: &[String], encoding: Encoding) -> ServerCard {
@@ -519,9 +536,7 @@ impl RunTools for Runner {
 
     fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
         match deed {
-            Deed::Foreign { server, tool, .. } => {
-                Done::said(self.foreign.call(server, tool, args, self.limit, watch))
-            }
+            Deed::Foreign { server, tool, .. } => Done::said(self.foreign.call(server, tool, args, self.limit, watch)),
             _ => self.own.carry_out(name, args, deed, hunks, watch),
         }
     }

@@ -236,7 +236,14 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
-    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, policies_dir: None, named: None, ..plain(&config)? })
+    Ok(Setup {
+        reading: Some(reading),
+        temporary: Some(folder),
+        save_trust,
+        policies_dir: None,
+        named: None,
+        ..plain(&config)?
+    })
 }
 
 const DEMO: &[u8] = include_bytes!("../../assets/demo/session.jsonl");

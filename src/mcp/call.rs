@@ -86,7 +86,11 @@ impl Waiting {
 
 impl Call {
     /// What is to be run beside, and where its end is waited for.
-    pub(super) fn begin(self, tool: &str, args: &str) -> Result<(impl Future<Output = ()> + Send + 'static, Waiting), ToolOutput> {
+    pub(super) fn begin(
+        self,
+        tool: &str,
+        args: &str,
+    ) -> Result<(impl Future<Output = ()> + Send + 'static, Waiting), ToolOutput> {
         let args = serde_json::from_str::<serde_json::Value>(args).unwrap_or_default();
         let serde_json::Value::Object(args) = args else {
             return Err(words::failed("The arguments must be a JSON object; nothing was done.".into()));
@@ -121,11 +125,18 @@ impl Call {
         let (begun, mut until, mut pieces) = (Instant::now(), Instant::now() + patience, 0);
         let ended = loop {
             tokio::select! {
-                answer = &mut handle.rx => break match answer {
-                    Ok(Ok(result)) => (self.result(result), None),
-                    Ok(Err(error)) => broken(&error),
-                    Err(_) => broken(&ServiceError::TransportClosed),
-                },
+                answer = &mut handle.rx => {
+                    // What was said before the answer came is told before it.
+                    while let Ok(words) = heard.try_recv() {
+                        pieces += 1;
+                        tell_some(tell, words, pieces);
+                    }
+                    break match answer {
+                        Ok(Ok(result)) => (self.result(result), None),
+                        Ok(Err(error)) => broken(&error),
+                        Err(_) => broken(&ServiceError::TransportClosed),
+                    };
+                }
                 _ = stopped.recv() => {
                     cancel(handle, "the person stopped it").await;
                     break (cancelled(), None);
@@ -137,9 +148,7 @@ impl Call {
                 Some(words) = heard.recv() => {
                     until = (Instant::now() + patience).min(begun + patience * LONGER);
                     pieces += 1;
-                    if pieces <= PIECES {
-                        let _ = tell.send(Told::Progress(words));
-                    }
+                    tell_some(tell, words, pieces);
                 }
             }
         };
@@ -158,6 +167,12 @@ impl Call {
             }
             _ => words::failed("The server answered something that is no result of a tool.".into()),
         }
+    }
+}
+
+fn tell_some(tell: &Sender<Told>, words: String, pieces: u32) {
+    if pieces <= PIECES {
+        let _ = tell.send(Told::Progress(words));
     }
 }
 
@@ -188,7 +203,10 @@ fn broken(error: &ServiceError) -> (ToolOutput, Option<String>) {
         }
         ServiceError::TransportSend(_) => {
             let why = words::chain(error);
-            (words::failed(format!("The server could not be reached: {why}")), Some(format!("it could not be reached: {why}")))
+            (
+                words::failed(format!("The server could not be reached: {why}")),
+                Some(format!("it could not be reached: {why}")),
+            )
         }
         other => (words::failed(words::chain(other)), None),
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 /// Bytes of its other output that are kept.
 const TAIL: usize = 8 << 10;
@@ -23,9 +24,33 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Names of the environment that every program is given.
 const NAMES: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM",
-    "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "NVM_DIR", "SystemRoot", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "USERPROFILE", "PATHEXT", "COMSPEC",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NVM_DIR",
+    "SystemRoot",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "PATHEXT",
+    "COMSPEC",
 ];
 
 /// What was heard of a server beside the protocol.
@@ -77,6 +102,7 @@ impl Heard {
 /// A program that runs.
 pub(super) struct Program {
     child: Child,
+    listener: Option<JoinHandle<()>>,
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
 }
@@ -100,9 +126,7 @@ pub(super) fn start(
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("it has no input or output"));
     };
-    if let Some(errors) = child.stderr.take() {
-        tokio::spawn(listen(errors, heard.clone()));
-    }
+    let listener = child.stderr.take().map(|errors| tokio::spawn(listen(errors, heard.clone())));
     let pipe = Pipe {
         input: Arc::new(tokio::sync::Mutex::new(Some(input))),
         output: BufReader::with_capacity(64 << 10, output),
@@ -115,6 +139,7 @@ pub(super) fn start(
         pipe,
         Program {
             child,
+            listener,
             #[cfg(unix)]
             group,
         },
@@ -129,18 +154,18 @@ async fn listen(mut errors: ChildStderr, heard: Arc<Heard>) {
 }
 
 impl Program {
-    /// Waits a little for it to end by itself, and says how it did.
+    /// Waits a little for it to end by itself, and says how it did. Then all that it wrote has been heard.
     pub(super) async fn ended(&mut self) -> Option<String> {
-        let status = tokio::time::timeout(PATIENCE, self.peek()).await.ok()??;
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.ok()?.ok()?;
+        if let Some(listener) = self.listener.take() {
+            // Something that it started may still hold the other end.
+            let _ = tokio::time::timeout(PATIENCE, listener).await;
+        }
         Some(match (status.code(), signal(status)) {
             (Some(code), _) => format!("it ended with exit code {code}"),
             (None, Some(signal)) => format!("it was ended by signal {signal}"),
             (None, None) => "it ended".to_owned(),
         })
-    }
-
-    async fn peek(&mut self) -> Option<std::process::ExitStatus> {
-        self.child.wait().await.ok()
     }
 
     /// Ends it, and all that it started. Its input must be closed already.

@@ -4,15 +4,13 @@
 use super::call::Listeners;
 use super::child::{self, Heard, Program};
 use super::hub::{Entry, Shared};
+use super::tap::Tap;
 use super::{http, words};
 use crate::domain::mcp::{Hints, ServerSpec, ServerState, ServerTool, Way, plain};
 use rmcp::ClientHandler;
-#[allow(deprecated, reason = "servers of today still log so")]
-use rmcp::model::LoggingMessageNotificationParam;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProgressNotificationParam, Tool,
-};
-use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, serve_client};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, Tool};
+use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, serve_client};
+use rmcp::transport::Transport;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -27,7 +25,7 @@ const CLOSE: Duration = Duration::from_millis(500);
 /// Most characters of a server's instructions that are kept.
 const INSTRUCTIONS: usize = 20_000;
 
-const AGAIN: &str = "`r` in /mcp starts it again; what it wrote stands in its details.";
+const AGAIN: &str = "/mcp shows what it wrote, and starts it again.";
 
 /// Which life.
 pub(super) struct Who {
@@ -35,30 +33,12 @@ pub(super) struct Who {
     pub(super) life: u64,
 }
 
-/// What the protocol's crate tells us meanwhile.
-struct Ear {
-    changed: Arc<Notify>,
-    listeners: Arc<Listeners>,
-    heard: Arc<Heard>,
-}
+/// What we say of ourselves: that there is nothing to be asked of us.
+struct Ear;
 
 impl ClientHandler for Ear {
     fn get_info(&self) -> ClientConfig {
         ClientConfig::new(ClientCapabilities::default(), Implementation::new("pleach", env!("CARGO_PKG_VERSION")))
-    }
-
-    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.listeners.progress(&params);
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-
-    #[allow(deprecated, reason = "servers of today still log so")]
-    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
-        let words: String = params.data.to_string().chars().take(500).collect();
-        self.heard.take(format!("{words}\n").as_bytes());
     }
 }
 
@@ -68,6 +48,15 @@ type Service = RunningService<RoleClient, Ear>;
 struct Fault {
     why: String,
     todo: String,
+    /// The other end went away.
+    closed: bool,
+}
+
+impl Fault {
+    fn new(why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { todo: remedy(&why), why, closed: false }
+    }
 }
 
 /// Lives until it is stopped or ends.
@@ -80,23 +69,20 @@ pub(super) async fn live(
     mut stop: watch::Receiver<bool>,
 ) {
     let changed = Arc::new(Notify::new());
-    let ear = Ear { changed: changed.clone(), listeners, heard: heard.clone() };
+    let taps = (listeners, changed.clone());
     let limit = Duration::from_secs(u64::from(spec.start_seconds.max(1)));
     let mut program = None;
     let mut service = None;
     let lived = async {
         let begun = tokio::time::timeout(limit, async {
-            let service = service.insert(begin(&spec, ear, &heard, &mut program).await?);
+            let service = service.insert(begin(&spec, &taps, &heard, &mut program).await?);
             let tools = tools(service.peer()).await?;
             Ok((service, tools))
         });
         let (service, found) = match begun.await {
             Ok(Ok(begun)) => begun,
             Ok(Err(fault)) => return fault,
-            Err(_) => {
-                let why = format!("it did not answer within {} s", limit.as_secs());
-                return Fault { why, todo: AGAIN.into() };
-            }
+            Err(_) => return Fault::new(format!("it did not answer within {} s", limit.as_secs())),
         };
         shared.update(&who, |entry| ready(entry, service.peer(), found));
         let peer = service.peer().clone();
@@ -106,13 +92,13 @@ pub(super) async fn live(
         fault = lived => Some(fault),
         _ = stop.wait_for(|stop| *stop) => None,
     };
+    let ended = match (&fault, &mut program) {
+        (Some(fault), Some(program)) if fault.closed => program.ended().await,
+        _ => None,
+    };
     if let Some(mut service) = service {
         let _ = service.close_with_timeout(CLOSE).await;
     }
-    let ended = match (&fault, &mut program) {
-        (Some(_), Some(program)) => program.ended().await,
-        _ => None,
-    };
     if let Some(program) = program {
         program.end().await;
     }
@@ -125,34 +111,52 @@ pub(super) async fn live(
     }
 }
 
+/// What is listened to beside answers: calls' progress, and that the list of tools changed.
+type Taps = (Arc<Listeners>, Arc<Notify>);
+
 async fn begin(
     spec: &ServerSpec,
-    ear: Ear,
+    taps: &Taps,
     heard: &Arc<Heard>,
     program: &mut Option<Program>,
 ) -> Result<Service, Fault> {
-    let fault = |why: String| Fault { todo: remedy(&why), why };
     match &spec.way {
-        Err(why) => Err(fault(why.clone())),
+        Err(why) => Err(Fault::new(why)),
         Ok(Way::Program { command, args, env, folder }) => {
-            let (pipe, started) = child::start(command, args, env, folder, heard).map_err(|error| unstarted(&error, spec))?;
+            let (pipe, started) =
+                child::start(command, args, env, folder, heard).map_err(|error| unstarted(&error, spec))?;
             *program = Some(started);
-            serve_client(ear, pipe).await.map_err(|error| fault(words::chain(&error)))
+            shake_hands(pipe, taps, heard).await
         }
         Ok(Way::Address { url, headers }) => {
-            let way = http::open(url, headers).map_err(fault)?;
-            serve_client(ear, way).await.map_err(|error| fault(words::chain(&error)))
+            let way = http::open(url, headers).map_err(Fault::new)?;
+            shake_hands(way, taps, heard).await
         }
     }
+}
+
+async fn shake_hands<T: Transport<RoleClient> + 'static>(
+    inner: T,
+    (listeners, changed): &Taps,
+    heard: &Arc<Heard>,
+) -> Result<Service, Fault> {
+    let tap = Tap { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
+    serve_client(Ear, tap).await.map_err(|error| {
+        let gone = |error: &ClientInitializeError| {
+            matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
+        };
+        Fault { closed: gone(&error), ..Fault::new(words::chain(&error)) }
+    })
 }
 
 fn unstarted(error: &std::io::Error, spec: &ServerSpec) -> Fault {
     let command = spec.shown.split_whitespace().next().unwrap_or_default();
     if error.kind() == std::io::ErrorKind::NotFound {
-        let why = format!("{command}, or the folder it should run in, was not found");
-        return Fault { why, todo: "Install it, or name its whole path as `command`.".into() };
+        let todo = "Install it, or name its whole path as `command`.".into();
+        return Fault { todo, ..Fault::new(format!("{command}, or the folder it should run in, was not found")) };
     }
-    Fault { why: format!("{command} could not be started: {error}"), todo: "Mend the entry that names it.".into() }
+    let todo = "Mend the entry that names it.".into();
+    Fault { todo, ..Fault::new(format!("{command} could not be started: {error}")) }
 }
 
 fn remedy(why: &str) -> String {
@@ -166,13 +170,13 @@ fn remedy(why: &str) -> String {
 async fn listen(shared: &Arc<Shared>, who: &Who, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
     loop {
         tokio::select! {
-            () = closed(peer) => return Fault { why: "it closed the connection".into(), todo: AGAIN.into() },
+            () = closed(peer) => return Fault { closed: true, ..Fault::new("it closed the connection") },
             () = changed.notified() => {}
         }
         match tokio::time::timeout(Duration::from_secs(30), tools(peer)).await {
             Ok(Ok(found)) => shared.update(who, |entry| entry.server.tools = found),
             Ok(Err(fault)) => return fault,
-            Err(_) => return Fault { why: "it no longer says what it offers".into(), todo: AGAIN.into() },
+            Err(_) => return Fault::new("it no longer says what it offers"),
         }
         tokio::time::sleep(PACE).await;
     }
@@ -194,8 +198,8 @@ async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<ServerTool>, Fault> {
     for _ in 0..PAGES {
         let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await;
         let page = page.map_err(|error| Fault {
-            why: format!("it does not say what it offers: {}", words::chain(&error)),
-            todo: AGAIN.into(),
+            closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
+            ..Fault::new(format!("it does not say what it offers: {}", words::chain(&error)))
         })?;
         all.extend(page.tools.iter().map(tool));
         all.truncate(TOOLS);
@@ -238,6 +242,6 @@ fn down(entry: &mut Entry, fault: Fault) {
 /// A call found that the server is gone.
 pub(super) fn gone(entry: &mut Entry, why: String) {
     if entry.server.state == ServerState::Ready {
-        down(entry, Fault { why, todo: AGAIN.into() });
+        down(entry, Fault::new(why));
     }
 }

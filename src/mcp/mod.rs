@@ -13,6 +13,8 @@ mod hub;
 #[cfg(feature = "mcp")]
 mod life;
 #[cfg(feature = "mcp")]
+mod tap;
+#[cfg(feature = "mcp")]
 mod words;
 
 #[cfg(not(feature = "mcp"))]

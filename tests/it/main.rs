@@ -21,6 +21,7 @@ mod foreign;
 mod hands;
 mod laws;
 mod looking;
+mod mcp;
 mod memory;
 mod meter;
 #[cfg(unix)]

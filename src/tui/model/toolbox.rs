@@ -95,7 +95,9 @@ impl Rack {
     #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
-        all.file.as_ref().filter(|file| file.word == FileWord::Waits && file.fault.is_none() && !file.servers.is_empty())
+        all.file
+            .as_ref()
+            .filter(|file| file.word == FileWord::Waits && file.fault.is_none() && !file.servers.is_empty())
     }
 
     /// What tells a line apart from others, over changes.
@@ -137,7 +139,9 @@ impl Rack {
 
     /// Lists the tools of the selected server, or no longer. The selection goes to the server.
     pub fn fold(&mut self) {
-        let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else { return };
+        let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
+            return;
+        };
         if let Spot::Tool(at, _) = spot {
             self.cursor = self.spots().iter().position(|known| *known == Spot::Server(at)).unwrap_or(0);
         }

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, toolbox, queueing};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing, toolbox};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};

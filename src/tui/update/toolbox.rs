@@ -109,7 +109,8 @@ fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 fn ask_file(file: &FileCard, rows: usize) -> Question {
     let mut words = vec!["They are programs that run with your rights, and addresses that are called.".to_owned()];
     let each = file.servers.iter().map(|server| {
-        let given = if server.given.is_empty() { String::new() } else { format!("  (gets {})", server.given.join(", ")) };
+        let given =
+            if server.given.is_empty() { String::new() } else { format!("  (gets {})", server.given.join(", ")) };
         format!("{}: {}{given}", server.name, server.command)
     });
     let each: Vec<String> = each.collect();

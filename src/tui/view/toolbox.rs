@@ -38,7 +38,12 @@ pub(super) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -
         paint::line(look.theme, &said, top.intersection(room), buf);
     }
     let (words, ink) = head(all);
-    paint::line(look.theme, &paint::cut(look.theme, ink, &words, width), Rect { height: room.height.min(1), ..room }, buf);
+    paint::line(
+        look.theme,
+        &paint::cut(look.theme, ink, &words, width),
+        Rect { height: room.height.min(1), ..room },
+        buf,
+    );
     let body = Rect { y: room.y + 2, height: room.height.saturating_sub(2), ..room };
     if body.is_empty() {
         return (0, 0);
@@ -106,7 +111,10 @@ fn said(look: &Look<'_>) -> Option<Line> {
 /// What goes with every call, or why nothing does.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
-        return ("This folder is not trusted: no tools are offered, no server is started. /trust-folder".into(), Ink::Warn);
+        return (
+            "This folder is not trusted: no tools are offered, no server is started. /trust-folder".into(),
+            Ink::Warn,
+        );
     }
     if !all.enabled {
         return ("No tools are offered: the settings or the model's server have none.".into(), Ink::Warn);
@@ -230,8 +238,12 @@ fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
 fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     let words = match (&file.fault, file.word) {
         (Some(why), _) => format!("{} of this folder is not used: {why}.", file.path),
-        (None, FileWord::Waits) => format!("{} of this folder names servers. None is started before you said so.", file.path),
-        (None, FileWord::Yes) => format!("You said yes to {} as it is now; a changed file is asked about again.", file.path),
+        (None, FileWord::Waits) => {
+            format!("{} of this folder names servers. None is started before you said so.", file.path)
+        }
+        (None, FileWord::Yes) => {
+            format!("You said yes to {} as it is now; a changed file is asked about again.", file.path)
+        }
         (None, FileWord::No) => format!("You said no to {} as it is now.", file.path),
     };
     let mut rows = Flow::plain(&words, width, Ink::Text);
@@ -261,7 +273,8 @@ fn server_rows(server: &ServerCard, width: usize) -> Vec<Line> {
     }
     rows.extend(Flow::plain(&server.about, width, Ink::Text));
     if !server.command.is_empty() {
-        let from = if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
+        let from =
+            if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
         let mut more = Flow::exact(&server.command, width, Ink::Code);
         if !server.given.is_empty() {
             more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
