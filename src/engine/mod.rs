@@ -73,6 +73,7 @@ mod summarise;
 mod tags;
 mod tasks;
 mod things;
+mod toolbox;
 pub mod turn;
 mod undo;
 mod vectors;

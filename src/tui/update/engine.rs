@@ -31,7 +31,10 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
                 nodes(model, heads);
             }
         }
-        Event::Branch(branch) => branch_came(model, *branch, out),
+        Event::Branch(branch) => {
+            branch_came(model, *branch, out);
+            toolbox::changed(model, out);
+        }
         Event::Tags { session, tags } => {
             if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
                 open.put_tags(tags);

@@ -276,7 +276,7 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::TakeHunk
         | Action::Rules => consent::action(model, run, out),
         Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
-            toolbox::action(model, run, out);
+            toolbox::action(model, run, out)
         }
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         Action::Editors

@@ -33,7 +33,7 @@ pub(super) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -
         paint::lines(look.theme, &Flow::plain("They are being looked at.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
-    if let Some(said) = said(look) {
+    if let Some(said) = said(look, width) {
         let top = Rect { y: room.y + 1, height: 1, ..room };
         paint::line(look.theme, &said, top.intersection(room), buf);
     }
@@ -98,14 +98,14 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 }
 
 /// A sentence for the person would not be seen under a full screen.
-fn said(look: &Look<'_>) -> Option<Line> {
+fn said(look: &Look<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
         Weight::Notice => Ink::Accent,
         Weight::Trouble => Ink::Warn,
         Weight::Alarm => Ink::Danger,
     };
-    Some(Line::of(ink, &said.text))
+    Some(paint::cut(look.theme, ink, &said.text, width))
 }
 
 /// What goes with every call, or why nothing does.
@@ -164,7 +164,11 @@ fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
 
 fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line) {
     let glyphs = &look.theme.glyphs;
-    let fold = if rack.folded.contains(&server.key) { glyphs.folded } else { glyphs.opened };
+    let fold = match (server.tools.is_empty(), rack.folded.contains(&server.key)) {
+        (true, _) => glyphs.dot,
+        (false, true) => glyphs.folded,
+        (false, false) => glyphs.opened,
+    };
     let ink = if server.on { Ink::Heading } else { Ink::Excluded };
     let origin = match server.origin {
         Origin::Own => " built in",
@@ -185,7 +189,7 @@ fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line
             if any_waits(Some(server)) {
                 line.push(Ink::Warn, "changed  ");
             }
-            line.with(Ink::Text, &format!("{count}  {}", text::number(u64::from(server.tokens))))
+            line.with(Ink::Text, &format!("{count}  {} tok", text::number(u64::from(server.tokens))))
         }
     };
     (label, value)
@@ -201,7 +205,7 @@ fn tool_line(look: &Look<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Li
     };
     let words = if goes { Ink::Text } else { Ink::Dim };
     let label = Line::of(ink, &format!("  {sign} ")).with(words, &tool.tool);
-    let tokens = text::number(u64::from(tool.tokens));
+    let tokens = format!("{} tok", text::number(u64::from(tool.tokens)));
     let value = if tool.waits { Line::of(Ink::Warn, "changed") } else { Line::of(words, &tokens) };
     (label, value)
 }
@@ -228,7 +232,7 @@ fn details(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize
 
 /// Rows under a heading, with a free row before it.
 fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
-    if !more.is_empty() {
+    if more.iter().any(|row| !row.pieces.is_empty()) {
         rows.push(Line::new());
         rows.push(Line::of(Ink::Heading, title));
         rows.extend(more);
