@@ -211,7 +211,9 @@ impl Core {
             return kept;
         }
         let all: BTreeMap<String, Approved> = server.tools.iter().map(approve).collect();
-        self.keep(key, &all);
+        if server.state == ServerState::Ready {
+            self.keep(key, &all);
+        }
         all
     }
 
@@ -262,16 +264,12 @@ impl Core {
         if overrides.tools_off == before {
             return Ok(Answer::Done(String::new()));
         }
-        self.set_overrides(id, overrides)?;
         let what = match keys {
-            [key] if key == OWN => "All own tools are".to_owned(),
-            [key] => match key.strip_suffix("/*") {
-                Some(server) => format!("All tools of {server} are"),
-                None => format!("{key} is"),
-            },
-            _ => format!("{} tools are", keys.len()),
+            [key] if key == OWN => "all own tools".to_owned(),
+            [key] => key.strip_suffix("/*").map_or_else(|| key.clone(), |server| format!("all tools of {server}")),
+            _ => format!("{} tools", keys.len()),
         };
-        Ok(Answer::Done(format!("{what} {} on this branch. u undoes it.", if on { "on" } else { "off" })))
+        self.override_as(id, overrides, &format!("switched {what} {}", if on { "on" } else { "off" }))
     }
 
     fn approve_tools(&mut self, server: &str, tool: Option<&str>) -> Result<Answer, Failure> {

@@ -77,7 +77,7 @@ impl Waiting {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return (words::failed("The server was ended meanwhile.".into()), None);
+                    return (words::failed("The server was ended meanwhile."), None);
                 }
             }
         }
@@ -93,7 +93,7 @@ impl Call {
     ) -> Result<(impl Future<Output = ()> + Send + 'static, Waiting), ToolOutput> {
         let args = serde_json::from_str::<serde_json::Value>(args).unwrap_or_default();
         let serde_json::Value::Object(args) = args else {
-            return Err(words::failed("The arguments must be a JSON object; nothing was done.".into()));
+            return Err(words::failed("The arguments must be a JSON object; nothing was done."));
         };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
         let (tell, told) = channel();
@@ -160,12 +160,12 @@ impl Call {
         match result {
             ServerResult::CallToolResult(result) => words::result(&result, self.limit),
             ServerResult::InputRequiredResult(_) => {
-                words::failed("The server wants to ask back, which this program does not do.".into())
+                words::failed("The server wants to ask back, which this program does not do.")
             }
             ServerResult::CreateTaskResult(_) => {
-                words::failed("The server made a task of it, which this program does not follow.".into())
+                words::failed("The server made a task of it, which this program does not follow.")
             }
-            _ => words::failed("The server answered something that is no result of a tool.".into()),
+            _ => words::failed("The server answered something that is no result of a tool."),
         }
     }
 }
@@ -188,7 +188,7 @@ fn cancelled() -> ToolOutput {
 }
 
 fn given_up(after: Duration) -> ToolOutput {
-    words::failed(format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
+    words::failed(&format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
 }
 
 /// A call that could not be made or answered; with why the server is gone, where that is so.
@@ -196,18 +196,18 @@ fn broken(error: &ServiceError) -> (ToolOutput, Option<String>) {
     match error {
         ServiceError::McpError(error) => {
             let said: String = error.message.chars().take(2_000).collect();
-            (words::failed(format!("The server refused the call: {said}")), None)
+            (words::failed(&format!("The server refused the call: {said}")), None)
         }
         ServiceError::TransportClosed => {
-            (words::failed("The server ended before it answered; what it had done by then is not known.".into()), None)
+            (words::failed("The server ended before it answered; what it had done by then is not known."), None)
         }
         ServiceError::TransportSend(_) => {
             let why = words::chain(error);
             (
-                words::failed(format!("The server could not be reached: {why}")),
+                words::failed(&format!("The server could not be reached: {why}")),
                 Some(format!("it could not be reached: {why}")),
             )
         }
-        other => (words::failed(words::chain(other)), None),
+        other => (words::failed(&words::chain(other)), None),
     }
 }

@@ -190,14 +190,14 @@ impl ToolServers for Hub {
             })
         };
         let Some((peer, listeners, heard, (state, seconds, life))) = found else {
-            return words::failed(format!("There is no server {server:?}."));
+            return words::failed(&format!("There is no server {server:?}."));
         };
         let Some(peer) = peer else {
             let why = match state {
                 ServerState::Failed { why, .. } | ServerState::Off { why } => why,
                 _ => "it is still starting".to_owned(),
             };
-            return words::failed(format!("The server {server} cannot be called: {why}."));
+            return words::failed(&format!("The server {server} cannot be called: {why}."));
         };
         let call = call::Call { peer, listeners, seconds, limit };
         let work = match call.begin(tool, args) {
@@ -206,7 +206,7 @@ impl ToolServers for Hub {
         };
         let (ask, told) = work;
         if let Err(why) = self.spawn(ask) {
-            return words::failed(why);
+            return words::failed(&why);
         }
         let (output, gone) = told.wait(watch);
         if let Some(why) = gone {

@@ -104,7 +104,8 @@ pub(super) async fn live(
     }
     if let Some(mut fault) = fault {
         if let Some(ended) = ended {
-            fault.why = heard.last_line().map_or(ended.clone(), |line| format!("{ended}: {line}"));
+            let line = heard.last_line();
+            fault.why = line.map_or(ended.clone(), |line| format!("{ended}: {}", line.trim_end_matches('.')));
         }
         fault.why = heard.scrubbed(&fault.why);
         shared.update(&who, |entry| down(entry, fault));

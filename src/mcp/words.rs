@@ -5,13 +5,14 @@ use crate::domain::mcp::{cut, plain};
 use crate::domain::trace::{ToolOutput, ToolStatus};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use std::error::Error;
+use std::fmt::Write as _;
 
 /// Most characters of an error.
 const ERROR: usize = 600;
 
 /// A call that did not do what was asked.
-pub(super) fn failed(why: String) -> ToolOutput {
-    let body = format!("Failed: {}", plain(&why).0);
+pub(super) fn failed(why: &str) -> ToolOutput {
+    let body = format!("Failed: {}", plain(why).0);
     ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
 }
 
@@ -43,7 +44,7 @@ pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
     let full_bytes = text.len() as u64;
     let mut body = cut(text, limit);
     if gone > 0 {
-        body.push_str(&format!("\n[{gone} invisible or control characters were taken out]"));
+        let _ = write!(body, "\n[{gone} invisible or control characters were taken out]");
     }
     let status = if result.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Ok };
     ToolOutput { status, full_bytes: full_bytes.max(body.len() as u64), body }

@@ -10,7 +10,7 @@ use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way};
 use pleach::domain::message::Role;
-use pleach::domain::toolbox::{FileWord, ServerCard, Toolbox};
+use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// What has not come by then does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// No test: this program as a server, where the environment says so.
 #[test]
@@ -383,8 +383,10 @@ fn rule(tool: &str, verdict: Verdict) -> Rule {
 fn a_servers_tool_goes_with_the_plan_and_is_called_with_a_word() {
     let answers = vec![call("mcp__s__echo", &json!({"text": "hi there"})), text("Done.")];
     let mut scene = scene(vec![spec("s", "plain")], answers, Vec::new());
+    scene.toolbox(ServerAct::List);
     let card = scene.card("s");
     assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
+    assert!(card.tools.iter().all(ToolCard::goes), "also where it was looked at before it was there");
     assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
     let all = scene.toolbox(ServerAct::List);
     assert_eq!(all.tokens, scene.cost(), "what the list says is what a plan counts");
@@ -429,7 +431,7 @@ fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
     scene.card("s");
     let whole = scene.cost();
     let off = |keys: &[&str]| ServerAct::Switch { keys: keys.iter().map(|key| (*key).to_owned()).collect(), on: false };
-    assert!(scene.done(off(&["s/echo"])).contains("s/echo is off"));
+    assert!(scene.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
     let less = scene.cost();
     assert!(less < whole);
     assert_eq!(scene.toolbox(ServerAct::List).tokens, less);
@@ -565,7 +567,7 @@ fn a_stop_in_the_middle_of_a_call_is_in_the_trace() {
     scene.card("s");
     let from = scene.client.seen.len();
     scene.client.send(scene.branch, &message("Act.")).unwrap();
-    scene.client.wait(from, |event| matches!(event, Event::ToolSaid { text, .. } if text.starts_with("1")));
+    scene.client.wait(from, |event| matches!(event, Event::ToolSaid { text, .. } if text.starts_with('1')));
     scene.client.must(Request::Cancel { branch: scene.branch });
     scene.client.closed(from, scene.branch);
     assert_eq!(scene.trace().status, Some(ToolStatus::Cancelled));

@@ -3,7 +3,7 @@
 
 use super::{
     acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
-    memories, open, overlay, queueing, raw, send, toolbox, tree, workshop,
+    memories, open, overlay, queueing, raw, send, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -275,9 +275,6 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::AllowAlways
         | Action::TakeHunk
         | Action::Rules => consent::action(model, run, out),
-        Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
-            toolbox::action(model, run, out)
-        }
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         Action::Editors
         | Action::Policies

@@ -57,6 +57,9 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
+        Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
+            super::toolbox::action(model, run, out);
+        }
         _ => super::trials::action(model, run, out),
     }
 }

@@ -79,8 +79,10 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
         }
         Deed::Foreign { server, tool, looks } => {
             rows.push(Line::of(Ink::Dim, "A tool of another program would be called:"));
+            rows.push(Line::new());
             rows.extend(Flow::exact(&format!("{server}: {tool}"), width, Ink::Code));
             rows.extend(Flow::exact(&ask.asking.args, width, Ink::Code));
+            rows.push(Line::new());
             let says = if *looks {
                 "The server says that it only looks; nothing here makes sure of it."
             } else {

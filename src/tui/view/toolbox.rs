@@ -206,7 +206,11 @@ fn tool_line(look: &Look<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Li
     let words = if goes { Ink::Text } else { Ink::Dim };
     let label = Line::of(ink, &format!("  {sign} ")).with(words, &tool.tool);
     let tokens = format!("{} tok", text::number(u64::from(tool.tokens)));
-    let value = if tool.waits { Line::of(Ink::Warn, "changed") } else { Line::of(words, &tokens) };
+    let value = match (tool.waits, &tool.before) {
+        (true, Some(_)) => Line::of(Ink::Warn, "changed"),
+        (true, None) => Line::of(Ink::Warn, "new"),
+        (false, _) => Line::of(words, &tokens),
+    };
     (label, value)
 }
 
@@ -216,7 +220,7 @@ fn details(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize
         Some(Spot::File) => rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width)),
         Some(spot) => match (rack.server(spot), rack.tool(spot)) {
             (Some(server), Some(tool)) => Some(tool_rows(look, server, tool, width)),
-            (Some(server), None) => Some(server_rows(server, width)),
+            (Some(server), None) => Some(server_rows(look, server, width)),
             _ => None,
         },
         None => None,
@@ -261,12 +265,13 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     rows
 }
 
-fn server_rows(server: &ServerCard, width: usize) -> Vec<Line> {
+fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     match &server.state {
         ServerState::Failed { why, todo } => {
             rows.extend(Flow::plain(&format!("It failed: {why}."), width, Ink::Danger));
-            rows.extend(Flow::plain(todo, width, Ink::Text));
+            let again = format!("{} starts it again.", look.key_in(Action::RestartServer, When::Toolbox));
+            rows.extend(Flow::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
         ServerState::Off { why } => rows.extend(Flow::plain(&format!("It is off: {why}."), width, Ink::Warn)),
         ServerState::Starting => rows.extend(Flow::plain("It is starting; nothing waits for it.", width, Ink::Warn)),
