@@ -42,3 +42,26 @@ impl ToolServers for Without {
 
     fn close(&self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::mcp::Origin;
+
+    #[test]
+    fn each_server_says_that_it_cannot_be_used_here() {
+        let servers = Without::default();
+        servers.set(&[ServerSpec {
+            name: "s".into(),
+            origin: Origin::Settings,
+            way: Err(String::new()),
+            shown: "s".into(),
+            given: Vec::new(),
+            disabled: false,
+            seconds: 1,
+            start_seconds: 1,
+        }]);
+        let state = servers.servers()[0].state.clone();
+        assert!(matches!(state, ServerState::Failed { why, .. } if why.contains("not built into")));
+    }
+}

@@ -21,6 +21,7 @@ mod foreign;
 mod hands;
 mod laws;
 mod looking;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod memory;
 mod meter;
