@@ -16,7 +16,7 @@
 //!                 └───────────┬───────────┘
 //!                          engine                       the only room that orchestrates
 //!         ┌────────┬──────────┼──────────┬────────┐
-//!      context    llm       tools      config  telemetry     second floor: one talent each
+//!      context    llm    tools   mcp    config  telemetry    second floor: one talent each
 //!       store   import     export    retrieval   code
 //!         └────────┴──────────┬──────────┴────────┘
 //!                          domain                       ground: nouns; nothing that touches the world
@@ -32,6 +32,7 @@
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
 //! | [`llm`] | servers, the offline model, recordings, token counting | domain |
 //! | [`tools`] | tools confined to the workspace folder: reading, changing files, commands in a cage | domain |
+//! | [`mcp`] | servers of tools (Model Context Protocol): started, called, ended | domain |
 //! | [`import`], [`export`] | foreign formats to and from neutral records | domain |
 //! | [`telemetry`] | the log file | domain |
 //! | [`engine`] | sessions, turns, planning beside them, undo, recovery; its only door is [`engine::api`] | all of these |
@@ -125,6 +126,7 @@ pub mod export;
 pub mod guides;
 pub mod import;
 pub mod llm;
+pub mod mcp;
 pub mod retrieval;
 pub mod store;
 pub mod telemetry;

@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 
 /// Rooms of the second floor: each knows itself and the ground.
 const TALENTS: &[&str] =
-    &["config", "context", "store", "llm", "tools", "retrieval", "code", "import", "export", "telemetry"];
+    &["config", "context", "store", "llm", "tools", "mcp", "retrieval", "code", "import", "export", "telemetry"];
 const ALL_ROOMS: &[&str] = &[
     "domain",
     "engine",
@@ -20,6 +20,7 @@ const ALL_ROOMS: &[&str] = &[
     "store",
     "llm",
     "tools",
+    "mcp",
     "retrieval",
     "code",
     "import",
@@ -40,6 +41,8 @@ const GUESTS: &[(&str, &str)] = &[
     ("rusqlite_migration", "store"),
     ("async_openai", "llm"),
     ("reqwest", "llm"),
+    ("reqwest", "mcp"),
+    ("rmcp", "mcp"),
     ("tiktoken_rs", "llm"),
     ("tokenizers", "llm"),
     ("candle_core", "llm"),

@@ -6,6 +6,7 @@ pub use super::commands::{
     SessionCommand, StateCommand,
 };
 use super::consent::RulesCommand;
+use super::mcp::McpCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
@@ -214,6 +215,12 @@ pub enum Command {
     /// Tasks of the branch.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Tools and servers of tools (Model Context Protocol): state, cost, on and off.
+    Mcp {
+        /// What; the list where nothing is said.
+        #[command(subcommand)]
+        command: Option<McpCommand>,
+    },
     /// Rules about what tools may do without asking.
     #[command(subcommand)]
     Rules(RulesCommand),

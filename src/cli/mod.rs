@@ -14,7 +14,8 @@ mod diffs;
 mod editor;
 mod files;
 mod interrupt;
-pub mod memory;
+pub mod mcp;
+mod memory;
 mod messages;
 pub mod output;
 mod pick;
@@ -200,6 +201,7 @@ impl Run<'_, '_> {
             ) => self.mark(command),
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
+            Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
             Some(Command::Rules(command)) => consent::rules(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),

@@ -175,6 +175,10 @@ actions! {
     AllowAlways "allow-always" "Let it be done, and the like of it from now on, in this session or folder.",
     TakeHunk "take-hunk" "Take the selected change, or leave it out.",
     Rules "rules" "List the rules about calls to tools, and take them off.",
+    Mcp "mcp" "Look at tools and servers of tools: what each costs, on and off, state, restart.",
+    ToggleTool "toggle-tool" "Switch the tool, or all of the server's, on or off on this branch.",
+    RestartServer "restart-server" "Start the server again.",
+    ApproveTool "approve-tool" "Approve tools as they are described now; of the folder's file, be asked about it.",
     TakeBack "take-back" "Take a summary back: the level before it goes again, or the turns themselves.",
 }
 

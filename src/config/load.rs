@@ -184,6 +184,11 @@ fn read_layers(paths: &Paths, workspace: &Path, notes: &mut Vec<String>) -> Resu
 
 /// Keys are never written in the settings, but headers and an address's user part may be as secret.
 fn may_hold_secrets(table: &toml::Table) -> bool {
+    let servers = table.get("mcpServers").and_then(toml::Value::as_table);
+    let given = |server: &toml::Value| server.get("env").is_some() || server.get("headers").is_some();
+    if servers.is_some_and(|servers| servers.values().any(given)) {
+        return true;
+    }
     let profiles = table.get("profiles").and_then(toml::Value::as_table);
     profiles.into_iter().flat_map(|profiles| profiles.values()).any(|profile| {
         let address = profile.get("base_url").and_then(toml::Value::as_str).unwrap_or_default();
@@ -239,6 +244,14 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     }
     if !(1..=100).contains(&settings.tools.rounds) {
         return fault(&["tools", "rounds"], "must be from 1 to 100".into(), None);
+    }
+    for (name, server) in &settings.mcp_servers {
+        if let Err((key, what)) = super::servers::check(server) {
+            let whole: &[&str] = &["mcpServers", name];
+            let named: &[&str] = &["mcpServers", name, key];
+            let there = layers.iter().any(|layer| layer.place(named).is_some());
+            return fault(if there { named } else { whole }, what, None);
+        }
     }
     if let Some((key, what)) = embedder_fault(settings) {
         let named = layers.iter().skip(1).any(|layer| layer.place(&["embedder", key]).is_some());

@@ -15,6 +15,7 @@ pub mod policies;
 pub mod policy_files;
 pub mod prompts;
 pub mod save;
+pub mod servers;
 pub mod settings;
 pub mod start;
 mod strokes;

@@ -43,6 +43,8 @@ pub enum When {
     Request,
     /// On a call to a tool that waits for a word.
     Consent,
+    /// Among tools and their servers.
+    Toolbox,
 }
 
 impl When {
@@ -68,11 +70,12 @@ impl When {
             Self::Workshop => "state, summaries, memories, policies",
             Self::Request => "exact request",
             Self::Consent => "a tool that asks",
+            Self::Toolbox => "tools and servers",
         }
     }
 
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Always,
         Self::Composer,
         Self::Panel,
@@ -89,6 +92,7 @@ impl When {
         Self::Workshop,
         Self::Compare,
         Self::Consent,
+        Self::Toolbox,
         Self::Picker,
         Self::Editor,
     ];

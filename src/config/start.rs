@@ -41,6 +41,10 @@ impl Config {
             profile.base_url = without_userinfo(&profile.base_url);
             profile.headers.values_mut().for_each(|value| "(hidden)".clone_into(value));
         }
+        for server in settings.mcp_servers.values_mut() {
+            server.url = super::servers::masked(&server.url);
+            server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| "(hidden)".clone_into(value));
+        }
         let Ok(mut table) = toml::Table::try_from(&settings) else { return String::new() };
         if let Some(profiles) = table.get_mut("profiles").and_then(toml::Value::as_table_mut) {
             for (_, profile) in profiles.iter_mut() {

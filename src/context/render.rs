@@ -14,6 +14,7 @@ use crate::domain::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::policy::{Layout, Section};
 use crate::domain::provider::Wire;
 use crate::domain::request::escaped_len;
+use crate::domain::trace::ToolSpec;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -248,10 +249,17 @@ pub(super) fn framing(messages: &[WireMessage]) -> u32 {
 #[must_use]
 pub fn tools_json(shape: &RequestShape) -> Option<Value> {
     let wanted = shape.dialect.tools && !shape.tools.is_empty();
-    wanted.then(|| {
-        let each = shape.tools.iter().map(|tool| json!({"type": "function", "function": tool}));
-        Value::Array(each.collect())
-    })
+    wanted.then(|| as_sent(&shape.tools))
+}
+
+fn as_sent(tools: &[ToolSpec]) -> Value {
+    Value::Array(tools.iter().map(|tool| json!({"type": "function", "function": tool})).collect())
+}
+
+/// The text of tools as a plan counts it; empty for none.
+#[must_use]
+pub fn tools_text(tools: &[ToolSpec]) -> String {
+    if tools.is_empty() { String::new() } else { as_sent(tools).to_string() }
 }
 
 /// Renders a plan.

@@ -69,6 +69,9 @@ pub struct Overrides {
     /// Items without which a call that was made again gave another answer, as a person judged: they are suggested as pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mattered: Vec<Atom>,
+    /// Tools that are switched off, as [`super::mcp::switch`] names them; the program's own by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_off: Vec<String>,
     /// Its tasks, oldest first; only the last can be running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskSpan>,

@@ -248,6 +248,12 @@ impl Core {
 
     /// Replaces a branch's overrides.
     pub(super) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
+        let what = format!("changed the settings of {}", self.branch(id)?.name);
+        self.override_as(id, overrides, &what)
+    }
+
+    /// The same, as an act of this name.
+    pub(super) fn override_as(&mut self, id: BranchId, overrides: Overrides, what: &str) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
         self.rules(&trial)?;
@@ -257,7 +263,7 @@ impl Core {
             after: Box::new(overrides.clone()),
         };
         let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
-        self.record(&branch, &format!("changed the settings of {}", branch.name), write, &change)
+        self.record(&branch, what, write, &change)
     }
 
     /// Writes one change with its operation, then applies it.

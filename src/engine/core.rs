@@ -58,6 +58,8 @@ pub(super) enum Inbox {
     ByHand(Box<ByHand>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
+    /// A server of tools stands otherwise.
+    Servers,
     /// A server told of its models.
     Learned(Vec<(String, crate::domain::model::ModelInfo)>),
     /// Time to look whether another window wrote.
@@ -107,6 +109,8 @@ pub(super) struct Core {
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
     pub(super) latched: HashMap<BranchId, u64>,
+    /// Servers of tools.
+    pub(super) foreign: super::servers::Foreign,
     /// The newest generation that was asked for.
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
@@ -154,6 +158,7 @@ impl Core {
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
+            foreign: super::servers::Foreign::default(),
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,
@@ -163,6 +168,8 @@ impl Core {
 
     /// Works until the door is closed; then saves what is under way.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
+        let tell = self.inbox.clone();
+        self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Servers))));
         self.recall();
         self.recover();
         if let Some(reading) = self.setup.reading.take()
@@ -191,11 +198,13 @@ impl Core {
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
+                Inbox::Servers => self.servers_changed(),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
                 Inbox::Stop => break,
             }
         }
+        self.setup.foreign.close();
         self.planner.close();
         if let Some(vectors) = &self.vectors {
             vectors.close();

@@ -11,6 +11,13 @@ use crate::store::types::Write;
 impl Core {
     /// Does a request and answers it, now or when it is done.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
+        if let Some(request) = self.after_servers(ticket, request) {
+            self.request_now(ticket, request);
+        }
+    }
+
+    /// The same, whether servers of tools are still starting or not.
+    pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
             self.answer(ticket, Err(failure));
         }
@@ -106,6 +113,7 @@ impl Core {
             }
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::Servers(branch, act) => self.act_on_servers(branch, act),
             Request::Rules => self.rules_listed(),
             Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
@@ -167,6 +175,7 @@ impl Core {
     fn trust(&mut self, trusted: bool) -> Answer {
         let saved = (self.setup.save_trust)(trusted);
         self.trusted = trusted;
+        self.set_servers();
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);

@@ -193,8 +193,8 @@ impl Core {
             changed: Vec::new(),
         });
         live.traces = traces.collect();
-        let tools = self.setup.tools.clone().filter(|_| self.trusted);
-        let episode = Episode { run: live.card.id, calls: calls.to_vec(), runner: tools, cancel: live.cancel.clone() };
+        let (run, cancel) = (live.card.id, live.cancel.clone());
+        let episode = Episode { run, calls: calls.to_vec(), runner: self.runner(branch), cancel };
         episode.start(self.reporter(branch));
     }
 

@@ -24,10 +24,13 @@ impl Core {
         setup.state_block = fresh.state_block;
         setup.prompts = fresh.prompts;
         setup.tools = fresh.tools;
+        setup.named = setup.named.take().map(|_| fresh.named);
+        setup.output_limit = fresh.output_limit;
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
         setup.models = fresh.models;
         self.trusted = fresh.trusted;
+        self.set_servers();
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);

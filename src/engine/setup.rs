@@ -6,6 +6,7 @@ use crate::domain::condense::Compaction;
 use crate::domain::embed::{Embed, EmbedError};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Fields;
+use crate::domain::mcp::{Named, Offered, ToolServers};
 use crate::domain::mode::Mode;
 use crate::domain::model::{ModelInfo, Profile, Quirk};
 use crate::domain::plan::Budget;
@@ -69,6 +70,10 @@ pub struct Fresh {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Which servers of tools are named, read anew.
+    pub named: Arc<dyn Fn() -> Named + Send + Sync>,
+    /// Most bytes of a result of theirs.
+    pub output_limit: usize,
     /// Rules of the configuration about calls to tools.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -121,6 +126,12 @@ pub struct Setup {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// Servers of tools that other people wrote.
+    pub foreign: Arc<dyn ToolServers>,
+    /// Which of them are named, read anew; none starts any.
+    pub named: Option<Arc<dyn Fn() -> Named + Send + Sync>>,
+    /// Most bytes of a result of theirs.
+    pub output_limit: usize,
     /// Rules about calls to tools that the settings give.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -188,6 +199,8 @@ impl Rules {
 pub(super) struct Learned {
     pub(super) quirks: HashMap<String, Vec<Quirk>>,
     pub(super) models: HashMap<(String, String), ModelInfo>,
+    /// Tools of servers that are there and approved.
+    pub(super) offered: Arc<Vec<Offered>>,
 }
 
 /// Works out the rules: command line above branch above configuration above policy.
@@ -214,7 +227,8 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     })?;
     let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
-    let tools = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools).map(|tools| tools.specs());
+    let tools = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
+    let tools = tools.map(|own| super::servers::specs(&**own, &learned.offered, &branch.overrides.tools_off));
     Ok(Rules {
         budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),

@@ -9,6 +9,7 @@ use crate::config::settings::StateBlockChoice;
 use crate::domain::branch::Overrides;
 use crate::domain::damage::{Damage, Mended, StartWith};
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::mcp::Named;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::policy::StateBlock;
 use crate::domain::provider::{Provider, ProviderError, ProviderErrorKind};
@@ -79,6 +80,9 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         state_block: state_block(settings.state_block),
         prompts: own_texts(config),
         tools: tools(config),
+        foreign: crate::mcp::servers(),
+        named: Some(named(config)),
+        output_limit: usize::try_from(settings.tools.output_limit).unwrap_or(usize::MAX),
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
         race: settings.race.limits(),
@@ -137,6 +141,8 @@ fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             state_block: state_block(config.settings.state_block),
             prompts: own_texts(&config),
             tools: tools(&config),
+            named: named(&config),
+            output_limit: usize::try_from(config.settings.tools.output_limit).unwrap_or(usize::MAX),
             tool_rules: config.settings.tools.rules.clone(),
             rounds: config.settings.tools.rounds.max(1),
             trusted: config.is_trusted(&config.workspace),
@@ -231,7 +237,14 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
-    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, policies_dir: None, ..plain(&config)? })
+    Ok(Setup {
+        reading: Some(reading),
+        temporary: Some(folder),
+        save_trust,
+        policies_dir: None,
+        named: None,
+        ..plain(&config)?
+    })
 }
 
 const DEMO: &[u8] = include_bytes!("../../assets/demo/session.jsonl");
@@ -279,6 +292,12 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     };
     let opened = settings.enabled.then(|| Workspace::open_acting(&config.workspace, limit, acting).ok()).flatten();
     opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
+}
+
+/// Reads which servers of tools are named: the settings as they were read, the folder's file as it is now.
+fn named(config: &Config) -> Arc<dyn Fn() -> Named + Send + Sync> {
+    let config = config.clone();
+    Arc::new(move || config.named_servers())
 }
 
 type SaveTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;

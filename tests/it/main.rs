@@ -21,6 +21,8 @@ mod foreign;
 mod hands;
 mod laws;
 mod looking;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod memory;
 mod meter;
 #[cfg(unix)]

@@ -109,6 +109,9 @@ const SCREENS: &[(&str, Open)] = &[
     ("Workshop", |stage| {
         stage.type_text("/editors").press("enter");
     }),
+    ("Toolbox", |stage| {
+        stage.press("ctrl-x o");
+    }),
     ("Help", |stage| {
         stage.press("f1");
     }),

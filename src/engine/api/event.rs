@@ -190,6 +190,8 @@ pub enum Event {
         /// Of how many on the path.
         total: usize,
     },
+    /// A server of tools stands otherwise, or its tools do.
+    Servers,
     /// A sentence for the status line.
     Notice(String),
     /// A sentence that must be seen.

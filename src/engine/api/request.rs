@@ -242,6 +242,8 @@ pub enum Request {
         /// A rule by which the like of it is decided from now on.
         always: Option<(RuleScope, Rule)>,
     },
+    /// Tools and their servers, as a branch has them.
+    Servers(Option<BranchId>, super::servers::ServerAct),
     /// The rules about calls to tools that hold for the session.
     Rules,
     /// Adds a rule, or takes it off.

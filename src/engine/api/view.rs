@@ -42,6 +42,8 @@ pub struct FileList {
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// All tools.
+    Toolbox(Box<crate::domain::toolbox::Toolbox>),
     /// Rules about calls to tools, with where each stands.
     Rules(Vec<(RuleScope, Rule)>),
     /// It is done; there is nothing more to say than this sentence (may be empty).

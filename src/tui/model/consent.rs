@@ -4,6 +4,7 @@
 use crate::domain::consent::{Asking, Deed, Rule, Verdict};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::BranchId;
+use crate::domain::mcp::PREFIX;
 use std::sync::Arc;
 
 /// Lines around a hunk.
@@ -127,7 +128,15 @@ impl Ask {
                 rules.push(rule(None));
                 rules
             }
-            Deed::Look { .. } | Deed::Foreign { .. } => vec![rule(None)],
+            Deed::Foreign { .. } => {
+                // All of the server's: the name up to where its own begins.
+                let tool = &self.asking.tool;
+                let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
+                let all = end.map(|end| format!("{}*", &tool[..PREFIX.len() + end + 2]));
+                let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
+                std::iter::once(rule(None)).chain(all).collect()
+            }
+            Deed::Look { .. } => vec![rule(None)],
         }
     }
 }

@@ -14,6 +14,7 @@ use super::ledger::Sheet;
 use super::overlay::Overlay;
 use super::picker::Picker;
 use super::raw::Raw;
+use super::toolbox::Rack;
 use super::tree::Grove;
 use super::whatif::Strip;
 use super::workshop::Workshop;
@@ -110,6 +111,8 @@ pub enum Act {
     ReplayWithout(RunId),
     /// Trusts the folder or not.
     Trust(bool),
+    /// Uses the servers that the folder's file of this digest names, or not.
+    FolderServers(Hash, bool),
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }
@@ -295,6 +298,8 @@ pub enum Layer {
     Tree(Box<Grove>),
     /// A call to a tool that waits for a word.
     Consent(Box<Ask>),
+    /// Tools and their servers.
+    Toolbox(Box<Rack>),
     /// All keys.
     Help {
         /// Rows scrolled past.
@@ -324,6 +329,7 @@ impl Layer {
             Self::Workshop(_) => vec![When::Workshop, When::Panel, When::Always],
             Self::Compare(_) => vec![When::Compare, When::Panel, When::Always],
             Self::Consent(_) => vec![When::Consent, When::Panel, When::Always],
+            Self::Toolbox(_) => vec![When::Toolbox, When::Panel, When::Always],
         }
     }
 
@@ -352,6 +358,7 @@ impl Layer {
             | Self::Diff(_)
             | Self::Compare(_)
             | Self::Consent(_)
+            | Self::Toolbox(_)
             | Self::History(_)
             | Self::Find(_)
             | Self::Tree(_)

@@ -32,6 +32,7 @@ pub mod sift;
 pub mod slash;
 pub mod status;
 pub mod title;
+pub mod toolbox;
 pub mod tree;
 pub mod whatif;
 pub mod workshop;
@@ -210,6 +211,10 @@ pub enum Pending {
     Earlier(SessionId),
     /// Rules about calls to tools.
     Rules,
+    /// Tools and their servers.
+    Toolbox,
+    /// A change of theirs, after which they are looked at again.
+    ToolAct,
     /// Anything whose answer is a sentence.
     Act,
 }

@@ -3,8 +3,8 @@
 
 use super::engine::{show, solved};
 use super::{
-    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, trials,
-    trouble, workshop,
+    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox,
+    trials, trouble, workshop,
 };
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
@@ -29,6 +29,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     }
     let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
     let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
+    let Some((what_for, result)) = toolbox::answer(model, ticket.0, what_for, result, out) else { return };
     let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {

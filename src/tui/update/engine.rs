@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing, toolbox};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
@@ -31,7 +31,10 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
                 nodes(model, heads);
             }
         }
-        Event::Branch(branch) => branch_came(model, *branch, out),
+        Event::Branch(branch) => {
+            branch_came(model, *branch, out);
+            toolbox::changed(model, out);
+        }
         Event::Tags { session, tags } => {
             if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
                 open.put_tags(tags);
@@ -75,6 +78,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             model.status.report("code", format!("reading code, {done} of {files} files"), model.now);
         }
         Event::Indexing { done, total } => ask::indexing(model, done, total),
+        Event::Servers => toolbox::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }

@@ -486,6 +486,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Calls(calls)) => calls.step(rows),
         Some(Layer::Ledger(sheet)) => sheet.step(rows),
         Some(Layer::Workshop(shop)) => shop.roll(rows),
+        Some(Layer::Toolbox(rack)) => rack.step(rows),
         Some(Layer::Diff(view)) => view.step(rows),
         Some(Layer::History(tale)) => tale.step(rows),
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),

@@ -60,6 +60,10 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             Action::ScrollUp | Action::ScrollDown => shop.roll(by),
             _ => shop.step(by),
         },
+        Some(Layer::Toolbox(rack)) => match run {
+            Action::ScrollUp | Action::ScrollDown => rack.roll(by),
+            _ => rack.step(by),
+        },
         Some(Layer::Ledger(sheet)) => match run {
             Action::ScrollUp | Action::ScrollDown => sheet.leaf(by),
             Action::Up | Action::Down => sheet.chart = shift(sheet.chart, by, 4),

@@ -27,6 +27,7 @@ mod panes;
 mod queueing;
 mod raw;
 mod tags;
+mod toolbox;
 mod tree;
 mod trials;
 mod whatif;

@@ -80,6 +80,7 @@ fn item(model: &mut Model, at: usize) {
         Some(Layer::Tree(grove)) => grove.step(by(grove.cursor, at)),
         Some(Layer::Calls(calls)) => calls.step(by(calls.cursor, at)),
         Some(Layer::Diff(view)) => view.step(by(view.cursor, at)),
+        Some(Layer::Toolbox(rack)) => rack.step(by(rack.cursor, at)),
         Some(Layer::WhatIf(strip)) => strip.step(by(strip.cursor, at)),
         Some(Layer::Capsules(shelf)) => shelf.step(by(shelf.cursor, at)),
         Some(Layer::Draft(desk)) => desk.step(by(desk.cursor, at)),

@@ -57,6 +57,9 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
+        Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
+            super::toolbox::action(model, run, out);
+        }
         _ => super::trials::action(model, run, out),
     }
 }
@@ -96,6 +99,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
         Some(Layer::Workshop(shop)) => return shop.roll(i64::try_from(way).unwrap_or(1) * 8),
+        Some(Layer::Toolbox(rack)) => return rack.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Diff(view)) => {
             view.scroll = view.scroll.saturating_add_signed(way * 8).min(4_000);
@@ -147,6 +151,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
         Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
         Some(Layer::Workshop(_)) => super::workshop::action(model, Action::EditThing, out),
+        Some(Layer::Toolbox(_)) => super::toolbox::enter(model, out),
         Some(Layer::Picker(_)) => lists::choose(model, out),
         Some(Layer::Find(_)) => find::choose(model, out),
         Some(Layer::Tree(_)) => tree::choose(model, out),
@@ -401,6 +406,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
+        Act::FolderServers(digest, yes) => super::toolbox::say_to_file(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }

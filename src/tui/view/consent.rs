@@ -79,9 +79,15 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
         }
         Deed::Foreign { server, tool, looks } => {
             rows.push(Line::of(Ink::Dim, "A tool of another program would be called:"));
+            rows.push(Line::new());
             rows.extend(Flow::exact(&format!("{server}: {tool}"), width, Ink::Code));
             rows.extend(Flow::exact(&ask.asking.args, width, Ink::Code));
-            let says = if *looks { "It says of itself that it only looks." } else { "What it does is its own affair." };
+            rows.push(Line::new());
+            let says = if *looks {
+                "The server says that it only looks; nothing here makes sure of it."
+            } else {
+                "What it does is the server's own affair: it runs outside this program's cage."
+            };
             rows.extend(Flow::plain(says, width, Ink::Text));
         }
         Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),

@@ -5,7 +5,7 @@
 use super::cache::{Cache, Of};
 use super::{
     Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
-    picker, raw, tools, tree, whatif, workshop,
+    picker, raw, toolbox, tools, tree, whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
@@ -62,6 +62,7 @@ pub(super) fn draw(
             Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
             Layer::Calls(it) => calls::draw(&look, it, area, buf),
             Layer::Workshop(it) => seen = Some(workshop::draw(&look, it, area, buf)),
+            Layer::Toolbox(it) => seen = Some(toolbox::draw(&look, it, area, buf)),
             Layer::Ledger(it) => ledger::draw(&look, it, area, buf),
             Layer::Compare(it) => compare::draw(&look, it, area, buf),
             Layer::Diff(it) => diff::draw(&look, it, area, buf),
@@ -87,6 +88,7 @@ pub(super) fn draw(
         (Layer::Aside(pane), Some(seen)) => pane.seen = seen,
         (Layer::History(tale), Some(seen)) => tale.seen = seen,
         (Layer::Workshop(shop), Some(seen)) => shop.seen = seen,
+        (Layer::Toolbox(rack), Some(seen)) => rack.seen = seen,
         (Layer::Find(finder), Some((page, _))) => finder.page = page,
         (Layer::Tree(grove), Some((page, _))) => grove.page = page,
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),

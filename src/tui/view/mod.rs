@@ -42,6 +42,7 @@ mod overlay;
 mod paint;
 mod picker;
 mod raw;
+mod toolbox;
 mod tools;
 mod tree;
 mod whatif;

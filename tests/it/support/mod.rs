@@ -12,6 +12,8 @@ pub(crate) mod foreign;
 pub(crate) mod lexer;
 pub(crate) mod live;
 mod look;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod server;

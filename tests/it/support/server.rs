@@ -81,6 +81,11 @@ impl Server {
         Self::run(Vec::new(), Some(other), Some(Box::new(by_model)))
     }
 
+    /// Starts a server that makes each answer from the request.
+    pub(crate) fn answering(answer: impl Fn(&Request) -> Vec<Step> + Send + Sync + 'static) -> Self {
+        Self::run(Vec::new(), None, Some(Box::new(answer)))
+    }
+
     /// Starts a server whose scripts are for `POST`s only, with another answer to all other requests.
     pub(crate) fn serve(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>) -> Self {
         Self::run(scripts, other, None)

@@ -1,0 +1,242 @@
+//! Servers of tools as the settings and a folder's `.mcp.json` name them: variables filled in, faults named, secrets kept
+//! out of what is shown.
+//! Not for: starting them (`mcp`), or whether a folder's file is used (`engine`).
+
+use super::load::{Config, Environment};
+use super::paths::expand;
+use super::settings::{McpKind, McpServer};
+use crate::domain::hash::Hash;
+use crate::domain::mcp::{FolderFile, Hidden, Named, Origin, ServerSpec, Way};
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+/// The name of a folder's own list of servers.
+pub const MCP_FILE: &str = ".mcp.json";
+/// Most bytes of it, and most servers in it.
+const MOST_BYTES: u64 = 1 << 20;
+const MOST_SERVERS: usize = 64;
+/// Seconds without a word after which a call is given up.
+const USUAL: u32 = 60;
+/// Seconds that a start may take; the first one of a program that is fetched takes long.
+const USUAL_START: u32 = 30;
+const FIELDS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "disabled", "timeout"];
+
+impl Config {
+    /// The servers that are named, the folder's file read now.
+    #[must_use]
+    pub fn named_servers(&self) -> Named {
+        let folder = self.workspace.display().to_string();
+        let own = |(name, server): (&String, &McpServer)| spec(name, server, Origin::Settings, &folder, &self.env);
+        let servers = self.settings.mcp_servers.iter().map(own).collect();
+        let file = read(&self.workspace.join(MCP_FILE)).map(|bytes| {
+            let digest = bytes.as_ref().map_or_else(|why| Hash::of(why.as_bytes()), |bytes| Hash::of(bytes));
+            let servers = bytes.and_then(|bytes| parse(&bytes)).map(|all| {
+                all.iter().map(|(name, server)| spec(name, server, Origin::Folder, &folder, &self.env)).collect()
+            });
+            FolderFile { path: MCP_FILE.to_owned(), digest, servers }
+        });
+        Named { servers, file }
+    }
+}
+
+/// What is wrong with a server: the key and why.
+pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
+    let (program, address) = (!server.command.trim().is_empty(), !server.url.trim().is_empty());
+    match (program, address, server.kind) {
+        (_, _, Some(McpKind::Sse)) => Err((
+            "type",
+            "the old SSE transport is not spoken; name its streamable HTTP address, type = \"http\"".into(),
+        )),
+        (true, true, _) => Err(("url", "a server has either a command or a url".into())),
+        (false, false, _) => Err(("command", "a server needs a command or a url".into())),
+        (false, true, Some(McpKind::Stdio)) => Err(("type", "stdio needs a command".into())),
+        (true, false, Some(McpKind::Http)) => Err(("type", "http needs a url".into())),
+        (false, true, _) if super::load::host(&server.url).is_none() && !server.url.contains("${") => {
+            Err(("url", "must be an address like https://host/mcp".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a plain file of bounded size; nothing where there is none.
+fn read(path: &Path) -> Option<Result<Vec<u8>, String>> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    if !about.is_file() {
+        return Some(Err("it is no plain file".into()));
+    }
+    if about.len() > MOST_BYTES {
+        return Some(Err("it is larger than 1 MiB".into()));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| error.to_string());
+    let read = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| error.to_string()));
+    Some(read.map(|_| bytes))
+}
+
+/// Takes a folder's file apart. Fields that are not known here are other programs' and are passed over.
+fn parse(bytes: &[u8]) -> Result<BTreeMap<String, McpServer>, String> {
+    let whole: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    let named = whole.get("mcpServers").and_then(serde_json::Value::as_object);
+    let named = named.ok_or("it has no object `mcpServers`")?;
+    if named.len() > MOST_SERVERS {
+        return Err(format!("it names more than {MOST_SERVERS} servers"));
+    }
+    let mut all = BTreeMap::new();
+    for (name, value) in named {
+        let fields = value.as_object().ok_or_else(|| format!("{name} is no object"))?;
+        let known = fields.iter().filter(|(key, _)| FIELDS.contains(&key.as_str()));
+        let known: serde_json::Map<_, _> = known.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mut server: McpServer = serde_json::from_value(known.into()).map_err(|error| format!("{name}: {error}"))?;
+        check(&server).map_err(|(key, what)| format!("{name}: {key}: {what}"))?;
+        // Other programs write milliseconds there.
+        server.timeout = server.timeout.div_ceil(1_000);
+        all.insert(name.clone(), server);
+    }
+    Ok(all)
+}
+
+fn spec(name: &str, server: &McpServer, origin: Origin, folder: &str, env: &Environment) -> ServerSpec {
+    let given = if server.url.is_empty() { &server.env } else { &server.headers };
+    ServerSpec {
+        name: name.to_owned(),
+        origin,
+        way: way(server, folder, env),
+        shown: shown(server),
+        given: given
+            .iter()
+            .map(|(name, value)| reference(value).map_or(name.clone(), |is| format!("{name}={is}")))
+            .collect(),
+        disabled: server.disabled,
+        seconds: if server.timeout == 0 { USUAL } else { server.timeout },
+        start_seconds: if server.start_timeout == 0 { USUAL_START } else { server.start_timeout },
+    }
+}
+
+/// A value that only refers to a variable, without the words for when it is not set.
+fn reference(value: &str) -> Option<String> {
+    let inner = value.strip_prefix("${")?.strip_suffix('}')?;
+    let name = inner.split(":-").next()?;
+    (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then(|| format!("${{{name}}}"))
+}
+
+fn way(server: &McpServer, folder: &str, env: &Environment) -> Result<Way, String> {
+    let fill = |text: &str| fill(text, env);
+    let pairs = |map: &BTreeMap<String, String>| -> Result<Vec<(String, Hidden)>, String> {
+        map.iter().map(|(name, value)| Ok((name.clone(), Hidden::new(fill(value)?)))).collect()
+    };
+    if !server.url.is_empty() {
+        let url = fill(&server.url)?;
+        if super::load::host(&url).is_none() {
+            return Err("its url is no address like https://host/mcp".into());
+        }
+        return Ok(Way::Address { url: Hidden::new(url), headers: pairs(&server.headers)? });
+    }
+    let place = |text: &str| -> Result<String, String> { Ok(expand(&fill(text)?, env).display().to_string()) };
+    let cwd = if server.cwd.is_empty() { folder.to_owned() } else { place(&server.cwd)? };
+    Ok(Way::Program {
+        command: Hidden::new(place(&server.command)?),
+        args: server.args.iter().map(|arg| Ok(Hidden::new(fill(arg)?))).collect::<Result<_, String>>()?,
+        env: pairs(&server.env)?,
+        folder: Path::new(folder).join(cwd).display().to_string(),
+    })
+}
+
+/// Fills `${NAME}` and `${NAME:-words}` in; what is in no such form stays.
+fn fill(text: &str, env: &Environment) -> Result<String, String> {
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        made.push_str(before);
+        let Some((inner, tail)) = after.split_once('}') else {
+            made.push_str("${");
+            rest = after;
+            continue;
+        };
+        let (name, or) = inner.split_once(":-").map_or((inner, None), |(name, or)| (name, Some(or)));
+        match env.get(name).or_else(|| or.map(str::to_owned)) {
+            Some(value) => made.push_str(&value),
+            None => return Err(format!("the variable {name} is not set")),
+        }
+        rest = tail;
+    }
+    made.push_str(rest);
+    Ok(made)
+}
+
+/// The whole command or address for people, variables as they were written.
+fn shown(server: &McpServer) -> String {
+    if !server.url.is_empty() {
+        return masked(&server.url);
+    }
+    let quoted = |word: &String| {
+        let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,${}~".contains(c);
+        if !word.is_empty() && word.chars().all(bare) { word.clone() } else { format!("{word:?}") }
+    };
+    let words: Vec<String> = std::iter::once(&server.command).chain(&server.args).map(quoted).collect();
+    let place = if server.cwd.is_empty() { String::new() } else { format!("  (in {})", server.cwd) };
+    format!("{}{place}", words.join(" "))
+}
+
+/// An address without the user's part and the values of its query.
+pub(super) fn masked(url: &str) -> String {
+    if url.is_empty() {
+        return String::new();
+    }
+    let (whole, query) = url.split_once('?').map_or((url, None), |(whole, query)| (whole, Some(query)));
+    let (scheme, rest) = whole.split_once("://").unwrap_or(("", whole));
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let names = |query: &str| {
+        let name = |pair: &str| format!("{}=•••", pair.split('=').next().unwrap_or_default());
+        query.split('&').map(name).collect::<Vec<_>>().join("&")
+    };
+    format!("{scheme}://{host}{path}{}", query.map_or(String::new(), |query| format!("?{}", names(query))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env() -> Environment {
+        Environment::of([("KEY", "s3cret"), ("HOME", "/home/me")])
+    }
+
+    #[test]
+    fn variables_are_filled_in() {
+        assert_eq!(fill("a ${KEY} ${NO:-b} $KEY ${", &env()).unwrap(), "a s3cret b $KEY ${");
+        assert_eq!(fill("${NO}", &env()).unwrap_err(), "the variable NO is not set");
+    }
+
+    #[test]
+    fn a_folders_file_is_read_and_shows_no_secret() {
+        let file = br#"{"mcpServers": {
+            "one": {"command": "npx", "args": ["-y", "a b"], "env": {"K": "${KEY}", "T": "literal"}, "alwaysAllow": []},
+            "two": {"type": "http", "url": "https://u:pw@h/mcp?key=abc&x=1", "headers": {"A": "Bearer ${KEY}"}, "timeout": 1500}
+        }}"#;
+        let all = parse(file).unwrap();
+        let one = spec("one", &all["one"], Origin::Folder, "/w", &env());
+        assert_eq!(one.shown, "npx -y \"a b\"");
+        assert_eq!(one.given, ["K=${KEY}", "T"]);
+        let Ok(Way::Program { env: given, folder, .. }) = &one.way else { panic!("{one:?}") };
+        assert_eq!((given[0].1.reveal(), folder.as_str()), ("s3cret", "/w"));
+        let two = spec("two", &all["two"], Origin::Folder, "/w", &env());
+        assert_eq!((two.shown.as_str(), two.seconds), ("https://h/mcp?key=•••&x=•••", 2));
+        let said = format!("{one:?}{two:?}{all:?}");
+        assert!(!said.contains("s3cret") && !said.contains("literal"), "{said}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (file, why) in [
+            ("[", "it is no JSON"),
+            ("{}", "it has no object `mcpServers`"),
+            (r#"{"mcpServers":{"a":{}}}"#, "a: command: a server needs a command or a url"),
+            (r#"{"mcpServers":{"a":{"type":"sse","url":"http://h/sse"}}}"#, "a: type: the old SSE"),
+            (r#"{"mcpServers":{"a":{"command":7}}}"#, "a: invalid type"),
+        ] {
+            let said = parse(file.as_bytes()).unwrap_err();
+            assert!(said.starts_with(why), "{file}: {said}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! A server that is a program: started in a group of its own with a small environment, spoken to line by line, its other
+//! output kept as a short tail, and ended with everything that it started.
+//! Not for: what the lines say (`life`, `call`).
+
+use crate::domain::mcp::Hidden;
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::collections::VecDeque;
+use std::io;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+
+/// Bytes of its other output that are kept.
+const TAIL: usize = 8 << 10;
+/// Longest line: one message.
+const LINE: usize = 16 << 20;
+/// How long a program may take to end by itself once its input is closed, and once it was asked to.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Names of the environment that every program is given.
+const NAMES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NVM_DIR",
+    "SystemRoot",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "PATHEXT",
+    "COMSPEC",
+];
+
+/// What was heard of a server beside the protocol.
+#[derive(Default)]
+pub(super) struct Heard {
+    tail: Mutex<VecDeque<u8>>,
+    strays: AtomicU64,
+    secrets: Vec<String>,
+}
+
+impl Heard {
+    pub(super) fn new(secrets: Vec<String>) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Keeps the end of what comes.
+    pub(super) fn take(&self, bytes: &[u8]) {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let over = (tail.len() + bytes.len()).saturating_sub(TAIL);
+        tail.drain(..over);
+        tail.extend(bytes);
+    }
+
+    fn stray(&self, line: &[u8]) {
+        self.strays.fetch_add(1, Ordering::Relaxed);
+        self.take(&line[..line.len().min(500)]);
+        self.take(b"\n");
+    }
+
+    /// The tail without secrets, and how many lines were no messages.
+    pub(super) fn told(&self) -> (String, u64) {
+        let bytes: Vec<u8> = self.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        (self.scrubbed(&String::from_utf8_lossy(&bytes)), self.strays.load(Ordering::Relaxed))
+    }
+
+    /// A text without the values that the server was given.
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[hidden]"))
+    }
+
+    /// The last line that says something.
+    pub(super) fn last_line(&self) -> Option<String> {
+        let (tail, _) = self.told();
+        tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(200).collect())
+    }
+}
+
+/// A program that runs.
+pub(super) struct Program {
+    child: Child,
+    listener: Option<JoinHandle<()>>,
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
+}
+
+/// Starts a program.
+pub(super) fn start(
+    command: &Hidden,
+    args: &[Hidden],
+    env: &[(String, Hidden)],
+    folder: &str,
+    heard: &Arc<Heard>,
+) -> io::Result<(Pipe, Program)> {
+    let mut line = Command::new(command.reveal());
+    line.args(args.iter().map(Hidden::reveal)).current_dir(folder).env_clear();
+    line.envs(NAMES.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))));
+    line.envs(env.iter().map(|(name, value)| (name, value.reveal())));
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    #[cfg(unix)]
+    line.process_group(0);
+    let mut child = line.spawn()?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::Error::other("it has no input or output"));
+    };
+    let listener = child.stderr.take().map(|errors| tokio::spawn(listen(errors, heard.clone())));
+    let pipe = Pipe {
+        input: Arc::new(tokio::sync::Mutex::new(Some(input))),
+        output: BufReader::with_capacity(64 << 10, output),
+        line: Vec::new(),
+        heard: heard.clone(),
+    };
+    #[cfg(unix)]
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    Ok((
+        pipe,
+        Program {
+            child,
+            listener,
+            #[cfg(unix)]
+            group,
+        },
+    ))
+}
+
+async fn listen(mut errors: ChildStderr, heard: Arc<Heard>) {
+    let mut bytes = vec![0; 4 << 10];
+    while let Ok(read @ 1..) = errors.read(&mut bytes).await {
+        heard.take(&bytes[..read]);
+    }
+}
+
+impl Program {
+    /// Waits a little for it to end by itself, and says how it did. Then all that it wrote has been heard.
+    pub(super) async fn ended(&mut self) -> Option<String> {
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.ok()?.ok()?;
+        if let Some(listener) = self.listener.take() {
+            // Something that it started may still hold the other end.
+            let _ = tokio::time::timeout(PATIENCE, listener).await;
+        }
+        Some(match (status.code(), signal(status)) {
+            (Some(code), _) => format!("it ended with exit code {code}"),
+            (None, Some(signal)) => format!("it was ended by signal {signal}"),
+            (None, None) => "it ended".to_owned(),
+        })
+    }
+
+    /// Ends it, and all that it started. Its input must be closed already.
+    pub(super) async fn end(mut self) {
+        if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
+            #[cfg(unix)]
+            self.signal(rustix::process::Signal::TERM);
+            if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
+                let _ = self.child.start_kill();
+            }
+        }
+        // Also what outlived it: a group exists as long as one of it does.
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::KILL);
+        let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(group) = self.group {
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: std::process::ExitStatus) -> Option<i32> {
+    None
+}
+
+/// A program's input and output as the protocol's transport: a message a line. Lines that are none are counted and passed
+/// over; a line that does not end is the end.
+pub(super) struct Pipe {
+    input: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
+    output: BufReader<ChildStdout>,
+    line: Vec<u8>,
+    heard: Arc<Heard>,
+}
+
+impl Pipe {
+    /// The next whole line. Nothing is lost where it is given up in between: what came stays in `line`.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let chunk = self.output.fill_buf().await.ok()?;
+            if chunk.is_empty() {
+                return None;
+            }
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(chunk.len(), |at| at + 1);
+            self.line.extend_from_slice(&chunk[..end.unwrap_or(chunk.len())]);
+            self.output.consume(taken);
+            if self.line.len() > LINE {
+                self.heard.take(format!("[a line of more than {LINE} bytes: the server was ended]\n").as_bytes());
+                return None;
+            }
+            if end.is_some() {
+                return Some(std::mem::take(&mut self.line));
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for Pipe {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let input = self.input.clone();
+        async move {
+            let mut bytes = serde_json::to_vec(&item)?;
+            bytes.push(b'\n');
+            let mut input = input.lock().await;
+            let input = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            input.write_all(&bytes).await?;
+            input.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.next().await?;
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match serde_json::from_slice(line) {
+                Ok(message) => return Some(message),
+                Err(_) => self.heard.stray(line),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        // Closing its input is how a server is told to end. One that does not read may hold a writer here: it is ended anyway.
+        if let Ok(mut input) = tokio::time::timeout(PATIENCE, self.input.lock()).await {
+            input.take();
+        }
+        Ok(())
+    }
+}

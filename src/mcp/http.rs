@@ -1,0 +1,41 @@
+//! A server at an address: streamable HTTP.
+//! Not for: what is said there (`life`, `call`).
+
+use crate::domain::mcp::Hidden;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Makes ready to speak to an address. Nothing is sent yet.
+pub(super) fn open(
+    url: &Hidden,
+    headers: &[(String, Hidden)],
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+    let url = reqwest::Url::parse(url.reveal()).map_err(|error| format!("its address cannot be read: {error}"))?;
+    let mut map = HashMap::new();
+    for (name, value) in headers {
+        let faulty = || format!("the header {name} cannot be sent");
+        let key = reqwest::header::HeaderName::from_bytes(name.as_bytes()).map_err(|_| faulty())?;
+        let mut value = reqwest::header::HeaderValue::from_str(value.reveal()).map_err(|_| faulty())?;
+        value.set_sensitive(true);
+        map.insert(key, value);
+    }
+    // An error says that there is one already, which is what is wanted.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
+    let client = reqwest::Client::builder()
+        .connect_timeout(CONNECT)
+        // Headers may be secrets: they go where they were meant to go and nowhere else.
+        .redirect(reqwest::redirect::Policy::none())
+        .pool_max_idle_per_host(0)
+        .tcp_nodelay(true)
+        .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
+    let client = if local { client.no_proxy() } else { client };
+    let client = client.build().map_err(|error| format!("no client can be made: {error}"))?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(map);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}

@@ -1,0 +1,37 @@
+//! Servers of tools by the Model Context Protocol: programs that are started, and addresses. Each lives beside everything
+//! else, is asked what it offers, called, and ended with all that it started. The only room that knows the protocol's crate.
+//! Not for: which servers are used, what of theirs is offered, or whether a call is allowed (`engine`).
+
+#[cfg(feature = "mcp")]
+mod call;
+#[cfg(feature = "mcp")]
+mod child;
+#[cfg(feature = "mcp")]
+mod http;
+#[cfg(feature = "mcp")]
+mod hub;
+#[cfg(feature = "mcp")]
+mod life;
+#[cfg(feature = "mcp")]
+mod tap;
+#[cfg(feature = "mcp")]
+mod words;
+
+#[cfg(not(feature = "mcp"))]
+mod without;
+
+use crate::domain::mcp::ToolServers;
+use std::sync::Arc;
+
+/// Whether this program was built with the protocol.
+pub const BUILT: bool = cfg!(feature = "mcp");
+
+/// Servers; none is started yet.
+#[must_use]
+pub fn servers() -> Arc<dyn ToolServers> {
+    #[cfg(feature = "mcp")]
+    let servers = hub::Hub::default();
+    #[cfg(not(feature = "mcp"))]
+    let servers = without::Without::default();
+    Arc::new(servers)
+}

@@ -1,0 +1,64 @@
+//! What servers say by themselves, taken from the stream in its order before the protocol's crate sees it: progress, log
+//! lines, that the list of tools changed. However much of it comes, nothing is piled up for it.
+//! Not for: requests and their answers.
+
+use super::call::Listeners;
+use super::child::Heard;
+use rmcp::model::{JsonRpcMessage, ServerNotification};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Most characters of a log line.
+const LINE: usize = 500;
+
+/// A transport that is listened to.
+pub(super) struct Tap<T> {
+    pub(super) inner: T,
+    pub(super) listeners: Arc<Listeners>,
+    pub(super) heard: Arc<Heard>,
+    pub(super) changed: Arc<Notify>,
+}
+
+impl<T> Tap<T> {
+    /// Whether a message was taken here.
+    fn takes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+        let JsonRpcMessage::Notification(said) = message else { return false };
+        match &said.notification {
+            ServerNotification::ProgressNotification(progress) => self.listeners.progress(&progress.params),
+            ServerNotification::ToolListChangedNotification(_) => self.changed.notify_one(),
+            #[allow(deprecated, reason = "servers of today still log so")]
+            ServerNotification::LoggingMessageNotification(line) => {
+                let words: String = line.params.data.to_string().chars().take(LINE).collect();
+                self.heard.take(format!("{words}\n").as_bytes());
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let message = self.inner.receive().await?;
+            if !self.takes(&message) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

@@ -1,0 +1,67 @@
+//! What stands in for servers in a program that was built without the protocol: each one says so.
+//! Not for: a program with it (`hub`).
+
+use crate::domain::mcp::{Server, ServerSpec, ServerState, ToolServers};
+use crate::domain::trace::{ToolOutput, ToolStatus, Watch};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Without {
+    named: Mutex<Vec<ServerSpec>>,
+    changed: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl ToolServers for Without {
+    fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.changed.set(changed);
+    }
+
+    fn set(&self, servers: &[ServerSpec]) {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = servers.to_vec();
+        if let Some(changed) = self.changed.get() {
+            changed();
+        }
+    }
+
+    fn restart(&self, _: &str) {}
+
+    fn servers(&self) -> Vec<Server> {
+        let state = || ServerState::Failed {
+            why: "MCP is not built into this program".into(),
+            todo: "Build it with the feature `mcp`, which is on by default.".into(),
+        };
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.iter().map(|spec| Server::new(spec.clone(), state())).collect()
+    }
+
+    fn call(&self, _: &str, _: &str, _: &str, _: usize, _: &dyn Watch) -> ToolOutput {
+        let body = "Failed: MCP is not built into this program.".to_owned();
+        ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
+    }
+
+    fn close(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::mcp::Origin;
+
+    #[test]
+    fn each_server_says_that_it_cannot_be_used_here() {
+        let servers = Without::default();
+        servers.set(&[ServerSpec {
+            name: "s".into(),
+            origin: Origin::Settings,
+            way: Err(String::new()),
+            shown: "s".into(),
+            given: Vec::new(),
+            disabled: false,
+            seconds: 1,
+            start_seconds: 1,
+        }]);
+        let state = servers.servers()[0].state.clone();
+        assert!(matches!(state, ServerState::Failed { why, .. } if why.contains("not built into")));
+    }
+}

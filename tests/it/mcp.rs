@@ -1,0 +1,701 @@
+//! Servers of tools: what they offer goes with plans and costs what the plan says, their calls need a word, leave traces and
+//! end when they are stopped; and none of the faults that servers have does more than fail.
+
+use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
+use crate::support::binary::Home;
+use crate::support::mcp::{MODE, serve, spec};
+use crate::support::server::{Server as Http, json as answer};
+use pleach::domain::consent::{Asking, Consent, Deed, Rule, Verdict};
+use pleach::domain::hash::Hash;
+use pleach::domain::ids::BranchId;
+use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way};
+use pleach::domain::message::Role;
+use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch};
+use pleach::engine::api::{Answer, Event, Request, ServerAct};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// What has not come by then does not come.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// No test: this program as a server, where the environment says so.
+#[test]
+fn stub() {
+    if let Ok(mode) = std::env::var(MODE) {
+        serve(&mode);
+    }
+}
+
+// ---- servers alone
+
+/// Servers, and a bell that rings when one of them stands otherwise.
+struct Hub {
+    servers: Arc<dyn ToolServers>,
+    bell: Arc<(Mutex<u64>, Condvar)>,
+}
+
+impl Hub {
+    fn start(specs: &[ServerSpec]) -> Self {
+        let bell = Arc::new((Mutex::new(0), Condvar::new()));
+        let rings = bell.clone();
+        let servers = pleach::mcp::servers();
+        servers.tell(Box::new(move || {
+            *rings.0.lock().unwrap() += 1;
+            rings.1.notify_all();
+        }));
+        servers.set(specs);
+        Self { servers, bell }
+    }
+
+    /// Waits until the server is as wanted.
+    fn wait(&self, name: &str, wanted: impl Fn(&Server) -> bool) -> Server {
+        let until = Instant::now() + PATIENCE;
+        let mut rung = self.bell.0.lock().unwrap();
+        loop {
+            let found = self.servers.servers().into_iter().find(|server| server.spec.name == name);
+            if let Some(server) = found.clone().filter(|server| wanted(server)) {
+                return server;
+            }
+            assert!(Instant::now() < until, "{found:?}");
+            rung = self.bell.1.wait_timeout(rung, Duration::from_millis(50)).unwrap().0;
+        }
+    }
+
+    fn ready(&self, name: &str) -> Server {
+        let server = self.wait(name, |server| server.state.settled());
+        assert_eq!(server.state, ServerState::Ready, "{}", server.tail);
+        server
+    }
+
+    fn failed(&self, name: &str) -> (String, Server) {
+        let server = self.wait(name, |server| matches!(server.state, ServerState::Failed { .. }));
+        let ServerState::Failed { why, todo } = &server.state else { unreachable!() };
+        assert!(!todo.is_empty());
+        (why.clone(), server)
+    }
+
+    fn call(&self, tool: &str, args: &str) -> ToolOutput {
+        self.servers.call("s", tool, args, 100_000, &Watching::default())
+    }
+}
+
+#[derive(Default)]
+struct Watching {
+    stopped: AtomicBool,
+    said: Mutex<String>,
+}
+
+impl Watch for Watching {
+    fn cancelled(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn said(&self, text: &str) {
+        self.said.lock().unwrap().push_str(text);
+    }
+}
+
+#[test]
+fn results_are_words_bounded_and_clean() {
+    let hub = Hub::start(&[spec("s", "plain")]);
+    let server = hub.ready("s");
+    let names: Vec<&str> = server.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((names, server.about.starts_with("stub 1, MCP ")), (vec!["echo", "act"], true), "{}", server.about);
+    assert_eq!(server.instructions, "Always call echo first.");
+    assert!(
+        server.tail.contains("stub plain with [hidden]"),
+        "a value that it was given is not shown: {}",
+        server.tail
+    );
+    assert!(server.strays > 0, "the test program's own lines are no messages");
+    let said = |tool: &str| hub.call(tool, "{}");
+    let big = said("big");
+    assert_eq!((big.status, big.full_bytes), (ToolStatus::Ok, 5 << 20));
+    assert!(big.body.len() < 100_200 && big.body.contains("bytes were cut here"), "{}", big.body.len());
+    let strange = said("strange");
+    assert_eq!(strange.body, "a]52;c;eA==bcd\n[4 invisible or control characters were taken out]");
+    let failed = said("fail");
+    assert_eq!((failed.status, failed.body.as_str()), (ToolStatus::Failed, "There is no such city."));
+    let refused = said("error");
+    assert_eq!((refused.status, refused.body.contains("bad city")), (ToolStatus::Failed, true), "{refused:?}");
+    let pictures = said("pictures").body;
+    assert!(
+        pictures.starts_with(
+            "[an image, image/png, about 300 bytes: not sent on]\n[the resource file:///notes]\nthe notes"
+        )
+    );
+    assert!(said("structured").body.contains("\"degrees\": 7"));
+    assert_eq!(said("secret").body, "the token is [hidden]");
+    assert_eq!(hub.call("echo", "[1]").status, ToolStatus::Failed, "arguments that are no object");
+    assert!(hub.call("echo", r#"{"text":"hi"}"#).body == "hi");
+}
+
+#[test]
+fn progress_is_passed_on_a_stop_is_told_and_silence_ends() {
+    let quick = ServerSpec { seconds: 1, ..spec("quick", "plain") };
+    let hub = Hub::start(&[spec("s", "plain"), quick]);
+    hub.ready("s");
+    hub.ready("quick");
+    let watch = Watching::default();
+    let output = hub.servers.call("s", "steps", "{}", 1_000, &watch);
+    assert_eq!(
+        (output.body.as_str(), watch.said.lock().unwrap().as_str()),
+        ("done", "1 of 3: at it\n2 of 3: at it\n3 of 3: at it\n")
+    );
+    watch.stopped.store(true, Ordering::Relaxed);
+    let output = hub.servers.call("s", "never", "{}", 1_000, &watch);
+    assert_eq!(output.status, ToolStatus::Cancelled, "{output:?}");
+    hub.wait("s", |server| server.tail.contains("cancelled: \"the person stopped it\""));
+    let output = hub.servers.call("quick", "never", "{}", 1_000, &Watching::default());
+    assert!(output.body.contains("did not answer within 1 s"), "{output:?}");
+    hub.wait("quick", |server| server.tail.contains("cancelled: "));
+    assert_eq!(hub.call("echo", r#"{"text":"still there"}"#).body, "still there");
+}
+
+#[test]
+fn a_flood_and_stray_lines_hide_no_answer() {
+    let hub = Hub::start(&[spec("s", "plain")]);
+    hub.ready("s");
+    assert_eq!(hub.call("flood", "{}").body, "after the flood");
+    let server = hub.ready("s");
+    assert!(server.strays >= 300 && server.tail.len() <= 9_000, "{} {}", server.strays, server.tail.len());
+    assert!(server.tail.contains("line 29999"), "the end is kept: {}", server.tail);
+}
+
+#[test]
+fn servers_that_cannot_be_used_say_why() {
+    let silent = ServerSpec { start_seconds: 1, ..spec("silent", "silent") };
+    let gone = Way::Program { command: Hidden::new("/no/such/program"), args: vec![], env: vec![], folder: "/".into() };
+    let gone = ServerSpec { way: Ok(gone), shown: "/no/such/program -x".into(), ..spec("gone", "") };
+    let unset = ServerSpec { way: Err("the variable KEY is not set".into()), ..spec("unset", "") };
+    let off = ServerSpec { disabled: true, ..spec("off", "plain") };
+    let hub = Hub::start(&[silent, gone, unset, off, spec("crash", "crash")]);
+    assert_eq!(hub.failed("silent").0, "it did not answer within 1 s");
+    assert_eq!(hub.failed("gone").0, "/no/such/program, or the folder it should run in, was not found");
+    assert_eq!(hub.failed("unset").0, "the variable KEY is not set");
+    assert_eq!(hub.failed("crash").0, "it ended with exit code 3: no such port");
+    let off = hub.wait("off", |_| true);
+    assert!(matches!(off.state, ServerState::Off { .. }) && off.tail.is_empty(), "it was not started");
+    let output = hub.servers.call("crash", "echo", "{}", 100, &Watching::default());
+    assert!(output.body.contains("cannot be called: it ended with exit code 3"), "{output:?}");
+}
+
+#[test]
+fn a_server_that_dies_in_a_call_is_told_of_and_starts_again() {
+    let hub = Hub::start(&[spec("s", "plain")]);
+    hub.ready("s");
+    let output = hub.call("die", "{}");
+    assert_eq!(output.status, ToolStatus::Failed);
+    let (why, server) = hub.failed("s");
+    assert_eq!(why, "it ended with exit code 9: out of memory");
+    assert!(server.tools.is_empty(), "its tools are not to be had any more");
+    hub.servers.restart("s");
+    hub.ready("s");
+    assert_eq!(hub.call("echo", r#"{"text":"again"}"#).body, "again");
+}
+
+/// Whether a process exists and is no zombie.
+#[cfg(target_os = "linux")]
+fn lives(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_end_takes_all_that_a_server_started_along() {
+    let hub = Hub::start(&[spec("s", "plain"), spec("other", "plain")]);
+    hub.ready("s");
+    let pids = hub.call("child", "{}").body;
+    let pids: Vec<&str> = pids.split(' ').collect();
+    assert!(pids.iter().all(|pid| lives(pid)), "{pids:?}");
+    hub.servers.set(&[spec("other", "plain")]);
+    let until = Instant::now() + PATIENCE;
+    while pids.iter().any(|pid| lives(pid)) {
+        assert!(Instant::now() < until, "{pids:?} are still there");
+        std::thread::yield_now();
+    }
+    hub.ready("other");
+    let pids = hub.servers.call("other", "child", "{}", 100, &Watching::default()).body;
+    hub.servers.close();
+    for pid in pids.split(' ') {
+        let until = Instant::now() + PATIENCE;
+        while lives(pid) {
+            assert!(Instant::now() < until, "{pid} is still there");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// An MCP server over HTTP with one tool, which wants a key.
+fn over_http() -> Http {
+    Http::answering(|request| {
+        let empty = |status: u16| answer(status, &[("content-length", "0")], "");
+        if request.method != "POST" {
+            return empty(405);
+        }
+        if request.header("authorization") != Some("Bearer s3cretvalue") {
+            return answer(401, &[], "{\"error\":\"who are you\"}");
+        }
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let result = match body["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({"protocolVersion": body["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "2"}}),
+            "tools/list" => json!({"tools": [{"name": "time", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => json!({"content": [{"type": "text", "text": "noon"}]}),
+            _ => return empty(202),
+        };
+        answer(200, &[], &json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string())
+    })
+}
+
+fn far(url: &str, key: &str) -> ServerSpec {
+    let headers = vec![("Authorization".to_owned(), Hidden::new(format!("Bearer {key}")))];
+    ServerSpec { way: Ok(Way::Address { url: Hidden::new(url), headers }), ..spec("s", "") }
+}
+
+#[test]
+fn a_server_at_an_address_is_asked_with_its_key() {
+    let http = over_http();
+    let url = http.base_url();
+    let hub = Hub::start(&[far(&url, "s3cretvalue")]);
+    let server = hub.ready("s");
+    assert!(server.about.starts_with("far 2, MCP "), "{}", server.about);
+    assert_eq!(hub.call("time", "{}").body, "noon");
+    let hub = Hub::start(&[far(&url, "wrong-key")]);
+    let (why, server) = hub.failed("s");
+    let ServerState::Failed { todo, .. } = &server.state else { unreachable!() };
+    assert!(!why.contains("wrong-key") && todo.contains("Authorization"), "{why} {todo}");
+    let hub = Hub::start(&[far("http://127.0.0.1:1/mcp", "s3cretvalue")]);
+    assert!(!hub.failed("s").0.is_empty());
+}
+
+// ---- through the engine
+
+/// An engine with servers.
+struct Scene {
+    client: Client,
+    branch: BranchId,
+    model: Arc<Model>,
+    bench: Bench,
+    named: Arc<Mutex<Named>>,
+}
+
+fn scene(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
+    let model = Model::new(answers);
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
+    let named = Arc::new(Mutex::new(Named { servers, file: None }));
+    let (client, branch) = open(&bench, &named, rules, true);
+    Scene { client, branch, model, bench, named }
+}
+
+fn open(bench: &Bench, named: &Arc<Mutex<Named>>, rules: Vec<Rule>, fresh: bool) -> (Client, BranchId) {
+    let named = named.clone();
+    let mut client = bench.start_with(|setup| {
+        setup.tool_rules = rules;
+        setup.named = Some(Arc::new(move || named.lock().unwrap().clone()));
+    });
+    let branch = if fresh { client.session() } else { client.open().current };
+    (client, branch)
+}
+
+impl Scene {
+    fn toolbox(&mut self, act: ServerAct) -> Toolbox {
+        match self.client.must(Request::Servers(Some(self.branch), act)) {
+            Answer::Toolbox(all) => *all,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn card(&mut self, name: &str) -> ServerCard {
+        let all = self.toolbox(ServerAct::Settle);
+        all.servers.into_iter().find(|server| server.name == name).unwrap()
+    }
+
+    fn done(&mut self, act: ServerAct) -> String {
+        match self.client.must(Request::Servers(Some(self.branch), act)) {
+            Answer::Done(said) => said,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Tokens of tools in the next plan.
+    fn cost(&mut self) -> u32 {
+        self.client.whole_plan(self.branch, &message("Hello")).tools
+    }
+
+    /// Sends, says yes to all that asks, and gives what was asked and the end's place.
+    fn turn(&mut self, words: &str, consent: &Consent) -> Option<Arc<Asking>> {
+        let from = self.client.seen.len();
+        self.client.send(self.branch, &message(words)).unwrap();
+        let branch = self.branch;
+        let ends = |event: &Event| {
+            matches!(event, Event::Asks { asking: Some(_), .. })
+                || matches!(event, Event::TurnClosed { branch: b, .. } if *b == branch)
+        };
+        let at = self.client.wait(from, ends);
+        let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { return None };
+        let request = Request::Consent { branch, index: asking.index, consent: consent.clone(), always: None };
+        self.client.must(request);
+        self.client.closed(at, branch);
+        Some(asking)
+    }
+
+    fn trace(&mut self) -> ToolTrace {
+        self.client.open().traces.last().cloned().unwrap()
+    }
+
+    fn result(&mut self) -> String {
+        let nodes = self.client.open().nodes.clone();
+        let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
+        match self.client.must(Request::Bodies { nodes: vec![last] }) {
+            Answer::Bodies(bodies) => bodies[0].content.words(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Names of the tools of the last body that was posted.
+    fn posted(&self) -> Vec<String> {
+        let body: Value = serde_json::from_slice(self.model.bodies().last().unwrap()).unwrap();
+        let tools = body["tools"].as_array().cloned().unwrap_or_default();
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn call(tool: &str, args: &Value) -> Vec<Say> {
+    vec![Say::Call(tool.into(), args.to_string())]
+}
+
+fn yes() -> Consent {
+    Consent::Yes { hunks: Vec::new() }
+}
+
+fn rule(tool: &str, verdict: Verdict) -> Rule {
+    Rule { tool: tool.into(), on: None, verdict }
+}
+
+#[test]
+fn a_servers_tool_goes_with_the_plan_and_is_called_with_a_word() {
+    let answers = vec![call("mcp__s__echo", &json!({"text": "hi there"})), text("Done.")];
+    let mut scene = scene(vec![spec("s", "plain")], answers, Vec::new());
+    scene.toolbox(ServerAct::List);
+    let card = scene.card("s");
+    assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
+    assert!(card.tools.iter().all(ToolCard::goes), "also where it was looked at before it was there");
+    assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
+    let all = scene.toolbox(ServerAct::List);
+    assert_eq!(all.tokens, scene.cost(), "what the list says is what a plan counts");
+    let asking = scene.turn("Echo it.", &yes()).expect("it asks");
+    let deed = Deed::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
+    assert_eq!(
+        (asking.deed.clone(), asking.args.as_str()),
+        (deed, r#"{"text":"hi there"}"#),
+        "also what says that it looks"
+    );
+    assert_eq!(scene.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);
+    let trace = scene.trace();
+    assert_eq!(
+        (trace.name.as_str(), trace.status, trace.word.as_deref()),
+        ("mcp__s__echo", Some(ToolStatus::Ok), Some("you"))
+    );
+    assert_eq!((trace.bytes, trace.preview.as_str(), trace.est_tokens > 0), (8, "hi there", true));
+    assert_eq!(scene.result(), "hi there");
+}
+
+#[test]
+fn a_no_calls_nothing_and_rules_speak_for_servers() {
+    let ask = || call("mcp__s__echo", &json!({"text": "hi"}));
+    let mut scene1 = scene(vec![spec("s", "plain")], vec![ask(), text("I see.")], Vec::new());
+    scene1.card("s");
+    scene1.turn("Echo it.", &Consent::No { why: None });
+    assert_eq!(scene1.trace().status, Some(ToolStatus::Refused));
+    let rules = vec![rule("mcp__s__*", Verdict::Allow), rule("mcp__s__act", Verdict::Deny)];
+    let answers = vec![ask(), text("Done."), call("mcp__s__act", &json!({})), text("I see.")];
+    let mut scene2 = scene(vec![spec("s", "plain")], answers, rules);
+    scene2.card("s");
+    assert!(scene2.turn("Echo it.", &yes()).is_none(), "a rule allows it");
+    assert_eq!((scene2.result().as_str(), scene2.trace().word.as_deref()), ("hi", Some("rule allow mcp__s__*")));
+    assert!(scene2.turn("Act.", &yes()).is_none());
+    assert_eq!(scene2.trace().status, Some(ToolStatus::Refused));
+}
+
+#[test]
+fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
+    let answers = vec![call("mcp__s__echo", &json!({})), text("I see.")];
+    let mut scene = scene(vec![spec("s", "plain")], answers, Vec::new());
+    scene.card("s");
+    let whole = scene.cost();
+    let off = |keys: &[&str]| ServerAct::Switch { keys: keys.iter().map(|key| (*key).to_owned()).collect(), on: false };
+    assert!(scene.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
+    let less = scene.cost();
+    assert!(less < whole);
+    assert_eq!(scene.toolbox(ServerAct::List).tokens, less);
+    assert!(scene.turn("Echo.", &yes()).is_none(), "the model calls it all the same");
+    assert_eq!(scene.posted(), ["echo", "mcp__s__act"]);
+    assert!(scene.result().contains("switched mcp__s__echo off"), "{}", scene.result());
+    scene.done(off(&["s/*"]));
+    scene.done(off(&["echo"]));
+    assert_eq!(scene.cost(), 0);
+    let forked = match scene.client.must(Request::Fork { branch: scene.branch, at: None, name: None, switch: false }) {
+        Answer::Branch(branch) => branch.overrides.tools_off,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(forked, ["echo", "s/*", "s/echo"], "a fork begins with it");
+    scene.client.must(Request::Undo);
+    for _ in 0..3 {
+        scene.client.must(Request::Undo);
+    }
+    assert_eq!(scene.cost(), whole, "undone one by one");
+    scene.done(off(&["s/*"]));
+    let before = scene.cost();
+    let (bench, named) = (scene.bench.clone(), scene.named.clone());
+    drop(scene.client);
+    let (client, branch) = open(&bench, &named, Vec::new(), false);
+    let mut again = Scene { client, branch, model: scene.model, bench, named };
+    let card = again.card("s");
+    assert_eq!((card.on, again.cost()), (false, before), "it is kept over a restart");
+}
+
+#[test]
+fn a_server_that_dies_takes_its_tools_out_of_the_plan() {
+    let act = || call("mcp__s__act", &json!({}));
+    let answers = vec![act(), text("I see."), act(), text("I see.")];
+    let mut scene = scene(vec![spec("s", "dies")], answers, vec![rule("*", Verdict::Allow)]);
+    scene.card("s");
+    let whole = scene.cost();
+    scene.turn("Act.", &yes());
+    assert_eq!(scene.trace().status, Some(ToolStatus::Failed));
+    let gone = |event: &Event| matches!(event, Event::Notice(said) if said.contains("The server s is gone: it ended with exit code 9"));
+    scene.client.wait(0, gone);
+    assert!(scene.cost() < whole);
+    scene.turn("Act again.", &yes());
+    assert!(scene.result().contains("not there any more"), "{}", scene.result());
+    scene.done(ServerAct::Restart { server: "s".into() });
+    assert_eq!(scene.card("s").state, ServerState::Ready);
+    assert_eq!(scene.cost(), whole);
+}
+
+#[test]
+fn what_a_tool_says_of_itself_is_approved_once_and_again_when_it_changes() {
+    let mut scene = scene(vec![spec("s", "plain")], Vec::new(), Vec::new());
+    scene.card("s");
+    let whole = scene.cost();
+    scene.named.lock().unwrap().servers = vec![spec("s", "drift")];
+    scene.toolbox(ServerAct::List);
+    let card = scene.card("s");
+    let alarmed = |event: &Event| matches!(event, Event::Alarm(said) if said.contains("describes echo otherwise"));
+    scene.client.wait(0, alarmed);
+    let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
+    assert_eq!((echo.waits, echo.goes(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
+    assert!(scene.cost() < whole, "it is not offered meanwhile");
+    let approve = ServerAct::Approve { server: "s".into(), tool: Some("echo".into()) };
+    assert!(scene.done(approve).contains("taken as described now"));
+    assert!(scene.cost() > whole, "and is then, with more words than before");
+    let alarms = scene.client.seen.iter().filter(|event| alarmed(event)).count();
+    assert_eq!(alarms, 1, "told once");
+}
+
+#[test]
+fn a_tool_that_comes_later_waits_for_a_word() {
+    let answers = vec![call("mcp__s__act", &json!({})), text("Done.")];
+    let mut scene = scene(vec![spec("s", "late")], answers, vec![rule("*", Verdict::Allow)]);
+    scene.card("s");
+    let whole = scene.cost();
+    scene.turn("Act.", &yes());
+    scene.client.wait(0, |event| matches!(event, Event::Alarm(said) if said.contains("offers late anew")));
+    let card = scene.card("s");
+    assert_eq!((card.tools.len(), card.going().count(), scene.cost()), (3, 2, whole), "it is listed, and does not go");
+    scene.done(ServerAct::Approve { server: "s".into(), tool: None });
+    assert!(scene.cost() > whole);
+}
+
+/// A folder's own file that names the stub.
+fn folder_file(text: &str, servers: Vec<ServerSpec>) -> FolderFile {
+    FolderFile { path: ".mcp.json".into(), digest: Hash::of(text.as_bytes()), servers: Ok(servers) }
+}
+
+#[test]
+fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
+    let mut scene = scene(Vec::new(), Vec::new(), Vec::new());
+    let digest = Hash::of(b"one");
+    scene.named.lock().unwrap().file = Some(folder_file("one", vec![spec("s", "plain")]));
+    let all = scene.toolbox(ServerAct::Settle);
+    let file = all.file.unwrap();
+    assert_eq!((file.word, file.servers[0].command.as_str()), (FileWord::Waits, "stub s"));
+    assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
+    scene.client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("/mcp shows and asks")));
+    scene.done(ServerAct::File { digest, yes: true });
+    assert_eq!(scene.card("s").tools.len(), 2);
+    scene.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
+    let all = scene.toolbox(ServerAct::Settle);
+    assert_eq!(all.file.unwrap().word, FileWord::Waits, "another text is asked about again");
+    assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers ended");
+    let stale = Request::Servers(None, ServerAct::File { digest, yes: true });
+    assert!(scene.client.ask(stale).unwrap_err().to_string().contains("changed meanwhile"));
+    scene.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
+    assert_eq!(scene.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
+}
+
+#[test]
+fn no_server_is_started_where_the_folder_is_not_trusted() {
+    let model = Model::new(Vec::new());
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Echo));
+    bench.trusted = false;
+    let named = Arc::new(Mutex::new(Named { servers: vec![spec("s", "plain")], file: None }));
+    let (client, branch) = open(&bench, &named, Vec::new(), true);
+    let mut scene = Scene { client, branch, model, bench, named };
+    let all = scene.toolbox(ServerAct::Settle);
+    assert_eq!((all.trusted, all.servers.len(), scene.cost()), (false, 1, 0));
+    scene.client.must(Request::Trust { trusted: true });
+    assert_eq!(scene.card("s").state, ServerState::Ready, "the word starts them");
+    assert!(scene.cost() > 0);
+    scene.client.must(Request::Trust { trusted: false });
+    assert_eq!(scene.toolbox(ServerAct::Settle).servers.len(), 1, "and ends them");
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_call_is_in_the_trace() {
+    let answers = vec![call("mcp__s__act", &json!({})), text("Done.")];
+    let hold = ServerSpec { ..spec("s", "hold") };
+    let mut scene = scene(vec![hold], answers, vec![rule("*", Verdict::Allow)]);
+    scene.card("s");
+    let from = scene.client.seen.len();
+    scene.client.send(scene.branch, &message("Act.")).unwrap();
+    scene.client.wait(from, |event| matches!(event, Event::ToolSaid { text, .. } if text.starts_with('1')));
+    scene.client.must(Request::Cancel { branch: scene.branch });
+    scene.client.closed(from, scene.branch);
+    assert_eq!(scene.trace().status, Some(ToolStatus::Cancelled));
+}
+
+// ---- on the command line
+
+#[test]
+fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
+    let home = Home::new("");
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let file = json!({"mcpServers": {"s": {
+        "command": program, "args": ["--exact", "mcp::stub", "--nocapture"],
+        "env": {MODE: "plain", "TOKEN": "s3cretvalue"},
+    }}});
+    std::fs::write(home.workspace().join(".mcp.json"), file.to_string()).unwrap();
+    let listed = home.run(&["mcp", "list"]);
+    assert!(listed.err.contains("not trusted") && !listed.out.contains("ready, 2"), "{} {}", listed.out, listed.err);
+    let trusted = format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string());
+    home.configure(&trusted);
+    assert!(home.ok(&["mcp"]).contains(".mcp.json: not used before you say so"));
+    let refused = home.run(&["mcp", "use"]);
+    assert_eq!(refused.code, 1, "{}", refused.err);
+    assert!(refused.err.contains(&program) && refused.err.contains("TOKEN") && !refused.err.contains("s3cret"));
+    home.ok(&["mcp", "use", "--yes"]);
+    let said = home.ok(&["mcp", "list", "--json"]);
+    let all: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(all["servers"][1]["state"], "ready", "{said}");
+    assert_eq!(all["servers"][1]["tools"][0]["name"], "mcp__s__echo");
+    assert!(!said.contains("s3cret"));
+    let tested = home.run(&["mcp", "test", "s"]);
+    assert_eq!(tested.code, 0, "{}", tested.err);
+    assert!(tested.out.contains("s/echo"), "{}", tested.out);
+    home.configure(&format!("{trusted}[mcpServers.bad]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no >&2; exit 4\"]\n"));
+    let tested = home.run(&["mcp", "test", "bad"]);
+    assert_eq!(tested.code, 1);
+    assert!(tested.err.contains("it ended with exit code 4: no"), "{}", tested.err);
+    let plan = home.ok(&["plan", "Hello", "--json"]);
+    let tools = serde_json::from_str::<Value>(&plan).unwrap()["tools"].as_u64().unwrap();
+    assert_eq!(Some(tools), serde_json::from_str::<Value>(&home.ok(&["mcp", "--json"])).unwrap()["tokens"].as_u64());
+    home.configure("[mcpServers.a]\ncomand = \"x\"\n");
+    let wrong = home.run(&["mcp"]);
+    assert!(wrong.err.contains("line 2, column 1") && wrong.err.contains("command"), "{}", wrong.err);
+}
+
+// ---- with a server that nobody here wrote
+
+/// The script of npm's `@modelcontextprotocol/server-everything`, where one is installed.
+fn everything() -> Option<String> {
+    let found = std::env::var("PLEACH_MCP_EVERYTHING").ok();
+    if found.is_none() {
+        use std::io::Write as _;
+        let skipped =
+            "SKIPPED: PLEACH_MCP_EVERYTHING does not name its script; nothing was tried on a foreign MCP server";
+        let _ = writeln!(std::io::stderr(), "{skipped}");
+    }
+    found
+}
+
+fn node(script: &str, way: &str) -> ServerSpec {
+    let way = Way::Program {
+        command: Hidden::new("node"),
+        args: vec![Hidden::new(script), Hidden::new(way)],
+        env: Vec::new(),
+        folder: "/".into(),
+    };
+    ServerSpec { way: Ok(way), shown: "node everything".into(), ..spec("everything", "") }
+}
+
+#[test]
+fn a_foreign_server_is_used_for_a_whole_turn() {
+    let Some(script) = everything() else { return };
+    let answers = vec![
+        call("mcp__everything__get-sum", &json!({"a": 19, "b": 23})),
+        call("mcp__everything__echo", &json!({"message": "hello"})),
+        text("It is 42."),
+    ];
+    let mut scene = scene(vec![node(&script, "stdio")], answers, vec![rule("mcp__everything__echo", Verdict::Allow)]);
+    let card = scene.card("everything");
+    assert_eq!(card.state, ServerState::Ready, "{}", card.tail);
+    assert!(card.tools.len() >= 8, "{:?}", card.tools.iter().map(|tool| &tool.tool).collect::<Vec<_>>());
+    assert_eq!(scene.toolbox(ServerAct::List).tokens, scene.cost());
+    let asking = scene.turn("What is 19 and 23?", &yes()).expect("get-sum asks");
+    assert_eq!(asking.tool, "mcp__everything__get-sum");
+    let traces = scene.client.open().traces.clone();
+    let told: Vec<_> = traces.iter().map(|trace| (trace.name.as_str(), trace.status, trace.preview.as_str())).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].2.contains("42") && told[1].2.contains("hello"), "{told:?}");
+    let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
+    let whole = scene.cost();
+    scene.done(off);
+    assert!(scene.cost() < whole);
+    scene.client.must(Request::Undo);
+    assert_eq!(scene.cost(), whole);
+}
+
+#[test]
+fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
+    let Some(script) = everything() else { return };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut child = std::process::Command::new("node")
+        .args([&script, "streamableHttp"])
+        .env("PORT", port.to_string())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + PATIENCE;
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < until, "it does not listen");
+        std::thread::yield_now();
+    }
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let way = Way::Address { url: Hidden::new(url), headers: Vec::new() };
+    let hub = Hub::start(&[ServerSpec { way: Ok(way), ..spec("s", "") }]);
+    hub.ready("s");
+    let sum = hub.call("get-sum", r#"{"a":1,"b":2}"#);
+    assert!(sum.body.contains('3'), "{sum:?}");
+    let watch = Watching::default();
+    let long = r#"{"duration":1,"steps":2}"#;
+    let output = hub.servers.call("s", "trigger-long-running-operation", long, 10_000, &watch);
+    assert_eq!(output.status, ToolStatus::Ok, "{output:?}");
+    assert!(watch.said.lock().unwrap().contains("1 of 2"), "{:?}", watch.said);
+    watch.stopped.store(true, Ordering::Relaxed);
+    let long = r#"{"duration":600,"steps":2}"#;
+    let output = hub.servers.call("s", "trigger-long-running-operation", long, 10_000, &watch);
+    assert_eq!(output.status, ToolStatus::Cancelled);
+    hub.servers.close();
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

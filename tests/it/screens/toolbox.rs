@@ -1,0 +1,161 @@
+//! Tools and their servers: pictures at several sizes, and what keys ask for.
+
+use super::Stage;
+use super::fixture::{self, MAIN};
+use pleach::domain::hash::Hash;
+use pleach::domain::mcp::{Hints, Origin, ServerState, offered_name, switch};
+use pleach::domain::toolbox::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::engine::api::{Answer, Event, Request, ServerAct};
+use pleach::tui::model::layer::Layer;
+use pleach::tui::theme::Theme;
+
+const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
+
+fn pictures(name: &str, sizes: &[(u16, u16)], stage: &mut Stage) {
+    for (width, height) in sizes {
+        let screen = stage.screen(*width, *height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn tool(server: &str, name: &str, tokens: u32) -> ToolCard {
+    ToolCard {
+        key: switch(server, Some(name)),
+        name: offered_name(server, name),
+        tool: name.into(),
+        description: "Returns the sum of two numbers.\nIt \u{202e}never\u{1b}[31m lies.".into(),
+        parameters:
+            "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\n      \"type\": \"number\"\n    }\n  }\n}"
+                .into(),
+        hints: Hints { read_only: Some(true), destructive: None, open_world: Some(true) },
+        tokens,
+        on: true,
+        waits: false,
+        before: None,
+    }
+}
+
+fn server(name: &str, state: ServerState, tools: Vec<ToolCard>) -> ServerCard {
+    ServerCard {
+        key: switch(name, None),
+        name: name.into(),
+        origin: Origin::Settings,
+        state,
+        command: format!("npx -y @someone/{name} stdio"),
+        given: vec!["TOKEN=${NOTES_TOKEN}".into()],
+        about: "mcp-servers/everything 2.0.0, MCP 2025-11-25".into(),
+        instructions: "Always call echo first.".into(),
+        tail: "Starting default (STDIO) server...\n\u{1b}[31mwarning\u{1b}[0m: no cache\n".into(),
+        strays: 2,
+        on: true,
+        tokens: tools.iter().map(|tool| tool.tokens).sum(),
+        tools,
+    }
+}
+
+fn toolbox(word: FileWord) -> Box<Toolbox> {
+    let own = server("pleach", ServerState::Ready, vec![tool("pleach", "read_file", 95), tool("pleach", "run", 131)]);
+    let mut tools: Vec<ToolCard> =
+        ["echo", "get-sum", "get-env", "get-tiny-image"].map(|name| tool("everything", name, 67)).into();
+    tools[2].on = false;
+    tools[3].waits = true;
+    tools[3].before = Some("Returns a tiny image.".into());
+    let broken = ServerState::Failed {
+        why: "it ended with exit code 1: npm error 404 Not Found".into(),
+        todo: "/mcp shows what it wrote, and starts it again.".into(),
+    };
+    let file = FileCard {
+        path: ".mcp.json".into(),
+        digest: Hash::of(b"file"),
+        word,
+        servers: vec![FileServer {
+            name: "tests".into(),
+            command: "uvx run-tests --all --server \"a b\"".into(),
+            given: vec!["API_KEY".into()],
+        }],
+        fault: None,
+    };
+    Box::new(Toolbox {
+        built: true,
+        trusted: true,
+        enabled: true,
+        file: Some(file),
+        servers: vec![
+            ServerCard { origin: Origin::Own, key: "*".into(), command: String::new(), given: Vec::new(), ..own },
+            server("everything", ServerState::Ready, tools),
+            server("notes", ServerState::Starting, Vec::new()),
+            server("weather", broken, Vec::new()),
+        ],
+        tokens: 1_398,
+    })
+}
+
+fn asked(request: &Request) -> bool {
+    matches!(request, Request::Servers(_, ServerAct::List))
+}
+
+fn opened(word: FileWord) -> Stage {
+    let mut stage = fixture::opened();
+    stage.type_text("/mcp").press("enter");
+    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), ServerAct::List));
+    stage.reply(asked, Answer::Toolbox(toolbox(word)));
+    stage
+}
+
+#[test]
+fn tools_and_servers_at_all_sizes() {
+    let mut stage = opened(FileWord::Yes);
+    stage.press("j j j j");
+    pictures("toolbox_tool", &SIZES, &mut stage);
+    stage.press("j j");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("It said before") && screen.contains("Returns a tiny image."), "{screen}");
+    stage.press("G");
+    pictures("toolbox_failed", &SIZES[1..3], &mut stage);
+    let screen = stage.screen(120, 50);
+    assert!(screen.contains("⟨U+001B⟩[31mwarning"), "what a server wrote is shown, not obeyed: {screen}");
+    let mut plain = opened(FileWord::Yes);
+    plain.theme = Theme::built_in("none", true);
+    let screen = plain.screen(120, 35);
+    assert!(screen.replace(['⟨', '⟩'], "").is_ascii(), "{screen}");
+}
+
+#[test]
+fn the_folders_file_is_asked_about_with_its_whole_commands() {
+    let mut stage = opened(FileWord::Waits);
+    pictures("toolbox_question", &SIZES[..3], &mut stage);
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("uvx run-tests --all --server \"a b\"") && screen.contains("API_KEY"), "{screen}");
+    stage.press("enter");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Toolbox(_))), "Enter alone says not now");
+    stage.press("a y");
+    stage.press("enter");
+    let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
+    let said = stage.sent.iter().any(|(_, request)| *request == Request::Servers(None, yes.clone()));
+    assert!(said, "{:?}", stage.sent);
+}
+
+#[test]
+fn keys_switch_restart_and_approve() {
+    let mut stage = opened(FileWord::Yes);
+    let servers = |act: ServerAct| Request::Servers(None, act);
+    stage.press("j j space");
+    let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
+    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), off));
+    stage.press("j j j space");
+    let on = ServerAct::Switch { keys: vec!["everything/get-env".into()], on: true };
+    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), on));
+    stage.press("j a");
+    let approve = ServerAct::Approve { server: "everything".into(), tool: Some("get-tiny-image".into()) };
+    assert_eq!(*stage.last(), servers(approve));
+    stage.press("G r");
+    assert_eq!(*stage.last(), servers(ServerAct::Restart { server: "weather".into() }));
+    stage.press("g j r");
+    assert!(stage.screen(120, 35).contains("Only a server is started again."));
+    stage.event(Event::Servers);
+    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), ServerAct::List), "what changes is looked at again");
+    stage.press("G k k k enter");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))), "Enter shows a tool whole");
+}
