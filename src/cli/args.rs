@@ -6,6 +6,7 @@ pub use super::commands::{
     SessionCommand, StateCommand,
 };
 use super::consent::RulesCommand;
+use super::project::ProjectCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
 use crate::config::settings::CallOverrides;
@@ -217,6 +218,12 @@ pub enum Command {
     /// Rules about what tools may do without asking.
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Rules of the project (AGENTS.md) and skills: how each stands to the next call; take one out of the branch's calls.
+    Project {
+        /// What to do; lists them when left out.
+        #[command(subcommand)]
+        command: Option<ProjectCommand>,
+    },
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -455,6 +462,11 @@ mod tests {
         "task done",
         "task done it works",
         "task list --json",
+        "project",
+        "project list --json",
+        "project show AGENTS.md",
+        "project exclude AGENTS.md --once",
+        "project include src/AGENTS.md",
         "rules list --json",
         "rules allow run cargo-test --folder",
         "rules remove deny run",

@@ -22,6 +22,7 @@ mod pins;
 mod plain;
 mod plain_words;
 mod plan;
+mod project;
 mod race;
 pub mod repair;
 mod retrieve;
@@ -201,6 +202,7 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Rules(command)) => consent::rules(self, command),
+            Some(Command::Project { command }) => project::project(self, command.as_ref()),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),

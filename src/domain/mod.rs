@@ -37,6 +37,7 @@ pub mod model;
 pub mod op;
 pub mod plan;
 pub mod policy;
+pub mod project;
 pub mod provider;
 pub mod race;
 pub mod reason;

@@ -3,6 +3,7 @@
 
 use super::evidence::SkipWhy;
 use super::hash::Hash;
+use super::tokens::grouped;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is in or out. Each has one English sentence.
@@ -66,6 +67,29 @@ pub enum Reason {
         /// A short preference that goes whatever is asked.
         standing: bool,
     },
+    /// In: rules of the project.
+    ProjectRules {
+        /// The folder whose work they are for.
+        folder: String,
+        /// Another text of them went with the last call.
+        changed: bool,
+        /// Bytes of the file that do not go, since it is too large.
+        left: u64,
+    },
+    /// In: rules of the person's own, for all projects.
+    OwnRules {
+        /// Another text of them went with the last call.
+        changed: bool,
+        /// Bytes of the file that do not go, since it is too large.
+        left: u64,
+    },
+    /// In: names of the skills that can be loaded.
+    Skills {
+        /// How many.
+        count: u32,
+    },
+    /// Out: switched off in the settings.
+    SwitchedOff,
     /// Suggested: the model named it to be pinned.
     PinSuggested,
     /// Suggested: a person saw that an answer was another without it.
@@ -177,6 +201,15 @@ impl Reason {
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
+            Self::ProjectRules { folder, changed, left } => {
+                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
+            }
+            Self::OwnRules { changed, left } => {
+                format!("Your own rules for all projects.{}", of_file(*changed, *left))
+            }
+            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
+            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
             Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
@@ -240,6 +273,10 @@ impl Reason {
             Self::Searched { .. } => "searched",
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
+            Self::ProjectRules { .. } => "project_rules",
+            Self::OwnRules { .. } => "own_rules",
+            Self::Skills { .. } => "skills",
+            Self::SwitchedOff => "switched_off",
             Self::PinSuggested => "pin_suggested",
             Self::PinMattered => "pin_mattered",
             Self::PinEarned { .. } => "pin_earned",
@@ -267,6 +304,14 @@ impl Reason {
             Self::ByHand => "by_hand",
             Self::EditedAway => "edited_away",
         }
+    }
+}
+
+fn of_file(changed: bool, left: u64) -> String {
+    let changed = if changed { " Changed since the last call." } else { "" };
+    match left {
+        0 => changed.to_owned(),
+        left => format!("{changed} Too large: {} bytes of it stay out.", grouped(left)),
     }
 }
 

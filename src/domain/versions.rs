@@ -14,11 +14,16 @@ pub enum ThingKind {
     Memories,
     /// The rules by which calls are made.
     Policies,
+    /// Files with rules of the project, or of the person's own.
+    Rules,
+    /// Texts that are loaded when they are wanted.
+    Skills,
 }
 
 impl ThingKind {
     /// All of them, in the order of the screen.
-    pub const ALL: [Self; 4] = [Self::State, Self::Summaries, Self::Memories, Self::Policies];
+    pub const ALL: [Self; 6] =
+        [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills];
 
     /// Its title.
     #[must_use]
@@ -28,6 +33,8 @@ impl ThingKind {
             Self::Summaries => "Summaries",
             Self::Memories => "Memories",
             Self::Policies => "Policies",
+            Self::Rules => "Rules",
+            Self::Skills => "Skills",
         }
     }
 }

@@ -23,6 +23,7 @@ mod laws;
 mod looking;
 mod memory;
 mod meter;
+mod project;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

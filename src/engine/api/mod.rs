@@ -7,12 +7,14 @@
 mod acts;
 mod draft;
 mod event;
+mod project;
 mod request;
 mod view;
 
 pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
+pub use project::ProjectAct;
 pub use request::Request;
 pub use view::{
     Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,

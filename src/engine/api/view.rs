@@ -20,6 +20,7 @@ use crate::domain::meter::{Calibration, Learned, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
 use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::project::ProjectList;
 use crate::domain::race::BranchRun;
 use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
@@ -44,6 +45,8 @@ pub struct FileList {
 pub enum Answer {
     /// Rules about calls to tools, with where each stands.
     Rules(Vec<(RuleScope, Rule)>),
+    /// What the project says of itself.
+    Project(Box<ProjectList>),
     /// It is done; there is nothing more to say than this sentence (may be empty).
     Done(String),
     /// Sessions.

@@ -278,6 +278,9 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
         Action::Editors
         | Action::Policies
+        | Action::Project
+        | Action::Skills
+        | Action::SwitchThing
         | Action::EditThing
         | Action::CopyPolicy
         | Action::UsePolicy

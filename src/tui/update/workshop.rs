@@ -5,12 +5,12 @@ use super::{ask, branches, send, trouble, wire};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
-use crate::engine::api::{Answer, Condense, MemoryAct, Request, ThingAct};
+use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ProjectAct, Request, ThingAct};
 use crate::tui::model::composer;
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::workshop::{Tried, Workshop};
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use tui_textarea::CursorMove;
 
@@ -19,6 +19,9 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::Editors => open(model, ThingKind::State, out),
         Action::Policies => open(model, ThingKind::Policies, out),
+        Action::Project => open(model, ThingKind::Rules, out),
+        Action::Skills => open(model, ThingKind::Skills, out),
+        Action::SwitchThing => switch(model, out),
         Action::EditThing => edit(model),
         Action::CopyPolicy => copy(model),
         Action::UsePolicy => take(model, out),
@@ -113,7 +116,7 @@ fn edit(model: &mut Model) {
         let text = match shop.kind {
             ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
             ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
-            ThingKind::State | ThingKind::Policies => "There is nothing to edit.",
+            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => "There is nothing to edit.",
         };
         return model.status.say(Weight::Notice, text, model.now);
     };
@@ -127,6 +130,11 @@ fn edit(model: &mut Model) {
             let Ok(capsule) = thing.id.parse::<Hash>() else { return };
             (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, capsule })
         }
+        (Editing::Here, ThingKind::Rules) => {
+            let expected = Some(Hash::of(text.as_bytes()));
+            (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
+        }
+        (Editing::Here, ThingKind::Skills) => return,
         (Editing::Here, ThingKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
         }
@@ -194,6 +202,9 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
         Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
+        Edited::Rules { branch, path, expected } => {
+            Request::Project(ProjectAct::Save { branch, path, text, expected })
+        }
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
@@ -245,8 +256,39 @@ fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &m
     reload(model, out);
 }
 
-/// Takes the selected policy for the branch (undoable).
+/// Takes rules, or the list of skills, out of the branch's calls, or back (undoable).
+fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(shop) = top(model) else { return };
+    let Some(thing) = shop.selected() else { return };
+    let path = match shop.kind {
+        ThingKind::Rules if thing.versions.is_empty() => {
+            let text = "This folder is not trusted, so nothing of it goes; /trust-folder changes that.";
+            return model.status.say(Weight::Notice, text, model.now);
+        }
+        ThingKind::Rules => thing.id.clone(),
+        ThingKind::Skills => "skills".to_owned(),
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => return,
+    };
+    let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
+    send(model, Request::Project(act), Pending::ThingAct, out);
+}
+
+/// Puts a skill into the message.
+pub(super) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+    let path = format!("skill:{name}");
+    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    model.focus = Focus::Composer;
+    model.composer.put_name(0, &format!("@{path}"));
+    model.plan.touch(model.now);
+    send(model, Request::Files(FileAct::Read { path: path.clone() }), Pending::Attach(path), out);
+}
+
+/// Takes the selected policy for the branch (undoable), or the selected skill for the message.
 fn take(model: &mut Model, out: &mut Vec<Cmd>) {
+    let skill = top(model).filter(|shop| shop.kind == ThingKind::Skills).and_then(Workshop::selected);
+    if let Some(name) = skill.map(|thing| thing.id.clone()) {
+        return use_skill(model, &name, out);
+    }
     let Some(shop) = top(model).filter(|shop| shop.kind == ThingKind::Policies) else { return };
     let Some(thing) = shop.selected() else { return };
     let (name, goes) = (thing.id.clone(), thing.goes);

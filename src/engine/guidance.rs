@@ -1,0 +1,259 @@
+//! Puts what a project says of itself into a plan's input: a block for each file with rules that counts, one with the names
+//! of its skills. What a person took out, or the settings, becomes a row that stays out.
+//! Not for: finding and reading the files (`project`, `skills`).
+//!
+//! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
+//! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
+//! every mode, as instructions do; they never block a call: where there is no room, the farthest stay out first.
+
+use super::gather::{Gathered, Gatherer};
+use super::project::{Guide, GuideText};
+use super::skills;
+use super::snapshot::Snapshot;
+use crate::context;
+use crate::context::project::fenced;
+use crate::domain::failure::Failure;
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::input::{Block, Near, PlanInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::message::Role;
+use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::policy::Section;
+use std::collections::{BTreeSet, HashSet};
+
+/// Calls to tools that are looked at for the paths that they touched.
+const TRACES: usize = 64;
+/// Messages before the open turn whose calls count as near.
+const LATELY: usize = 2_000;
+/// Lines of a message that are looked through, and paths that are taken from them.
+const LINES: usize = 50_000;
+const PATHS: usize = 200;
+
+/// Something of the project that could go.
+struct Candidate {
+    section: Section,
+    kind: RowKind,
+    atom: Atom,
+    title: String,
+    path: Option<String>,
+    text: String,
+    reason: Reason,
+    off: bool,
+}
+
+/// Adds what goes, and rows for what does not.
+pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
+    let Some(project) = gatherer.project.clone() else { return Ok(()) };
+    let near = near(gatherer, snapshot, found)?;
+    let guides = project.guides(&near);
+    if guides.untrusted > 0 {
+        found.input.warnings.push(Warning::RulesUntrusted { count: guides.untrusted });
+    }
+    let mut candidates = Vec::new();
+    let mut hidden = 0;
+    for guide in guides.list {
+        match &guide.found {
+            Err(_) if guide.off => {}
+            Err(why) => {
+                let (path, why) = (guide.path.clone(), why.clone());
+                found.input.warnings.push(Warning::RulesUnread { path, why });
+            }
+            Ok(text) => {
+                hidden += text.hidden;
+                candidates.push(candidate(&guide, text));
+            }
+        }
+    }
+    let skills = project.skills();
+    if !skills.is_empty() && !snapshot.rules.tools.is_empty() {
+        let count = u32::try_from(skills.len()).unwrap_or(u32::MAX);
+        candidates.push(Candidate {
+            section: Section::Orientation,
+            kind: RowKind::Skills,
+            atom: skills::atom(),
+            title: format!("skills: {}", skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")),
+            path: None,
+            text: fenced("Skills: what they are for. load_skill gives one's text", &skills::listed(&skills)),
+            reason: Reason::Skills { count },
+            off: false,
+        });
+    }
+    let mut put = Put { gatherer, snapshot, found, going: Vec::new() };
+    for mut candidate in candidates {
+        let last = project.last_sent(snapshot.branch.id, &candidate.atom);
+        if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
+            && let Reason::ProjectRules { changed, .. } | Reason::OwnRules { changed, .. } = &mut candidate.reason
+        {
+            *changed = true;
+        }
+        put.decide(candidate);
+    }
+    put.fit();
+    if hidden > 0 {
+        found.input.warnings.push(Warning::HiddenCharacters { count: hidden });
+    }
+    Ok(())
+}
+
+fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
+    let (section, reason, label) = if guide.own {
+        let reason = Reason::OwnRules { changed: false, left: text.left };
+        (Section::Guidelines, reason, format!("The user's own rules for all projects, from {}", guide.path))
+    } else {
+        let reason = Reason::ProjectRules { folder: guide.folder.clone(), changed: false, left: text.left };
+        let label = format!(
+            "Rules of this project for work in {}, from {}. Follow them; rules that come later, and the user's own words, stand \
+             above them",
+            guide.folder, guide.path
+        );
+        (Section::Orientation, reason, label)
+    };
+    let notes = if text.notes.is_empty() { String::new() } else { format!(" ({})", text.notes.join("; ")) };
+    Candidate {
+        section,
+        kind: RowKind::Rules,
+        atom: guide.atom,
+        title: format!("{}{notes}", guide.path),
+        path: Some(guide.path.clone()),
+        text: fenced(&label, &text.sent),
+        reason,
+        off: guide.off,
+    }
+}
+
+struct Put<'a> {
+    gatherer: &'a mut Gatherer,
+    snapshot: &'a Snapshot,
+    found: &'a mut Gathered,
+    /// Those that go, farthest first.
+    going: Vec<Candidate>,
+}
+
+impl Put<'_> {
+    fn decide(&mut self, candidate: Candidate) {
+        let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
+        match mark {
+            Some(MarkKind::Exclude) => self.out(&candidate, Reason::UserExcluded { once: false }),
+            Some(MarkKind::ExcludeOnce) => self.out(&candidate, Reason::UserExcluded { once: true }),
+            Some(MarkKind::IncludeOnce) => self.going.push(Candidate { reason: Reason::IncludedOnce, ..candidate }),
+            _ if candidate.off => self.out(&candidate, Reason::SwitchedOff),
+            _ => self.going.push(candidate),
+        }
+    }
+
+    fn out(&mut self, candidate: &Candidate, reason: Reason) {
+        let (action, does) = match &reason {
+            Reason::UserExcluded { once: false } => ("exclude", "takes the exclusion back"),
+            Reason::UserExcluded { once: true } => ("exclude-once", "takes the exclusion back"),
+            _ => ("include-once", "includes it in this call"),
+        };
+        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
+        self.found.input.near.push(Near {
+            atom: candidate.atom,
+            kind: candidate.kind,
+            title: candidate.title.clone(),
+            tokens,
+            reason,
+            remedy: (action.into(), does.into()),
+            source: source(candidate),
+            scores: Scores::default(),
+        });
+    }
+
+    /// Takes in what fits: while the call would be blocked, the farthest leave.
+    fn fit(&mut self) {
+        let (count, frozen) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
+        let mut left = std::mem::take(&mut self.going);
+        while !left.is_empty() {
+            for candidate in &left {
+                self.block(candidate);
+            }
+            if context::plan(&self.found.input).is_ok() {
+                return;
+            }
+            self.found.input.blocks.truncate(count);
+            self.found.input.basis.frozen = frozen;
+            let farthest = left.remove(0);
+            self.out(&farthest, Reason::Budget { free: 0 });
+        }
+    }
+
+    fn block(&mut self, candidate: &Candidate) {
+        let hash = Hash::of(candidate.text.as_bytes());
+        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
+        self.found.bag.blocks.insert(hash, candidate.text.as_str().into());
+        let input: &mut PlanInput = &mut self.found.input;
+        let frozen = Fields::new("project").hash(input.basis.frozen).hash(hash).number(u64::from(tokens));
+        input.basis.frozen = frozen.json(&candidate.section).finish();
+        input.blocks.push(Block {
+            section: candidate.section,
+            kind: candidate.kind,
+            text: hash,
+            tokens,
+            title: candidate.title.clone(),
+            reason: candidate.reason.clone(),
+            atom: Some(candidate.atom),
+            source: source(candidate),
+            scores: Scores::default(),
+        });
+    }
+}
+
+fn source(candidate: &Candidate) -> Source {
+    Source { path: candidate.path.clone(), ..Source::default() }
+}
+
+/// Paths that the message names or carries, and those that tools touched on this path lately.
+fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+    let mut paths = BTreeSet::new();
+    let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
+    let asks: Vec<_> = asks.map(|message| (message.key, message.node)).collect();
+    for (key, node) in asks {
+        let content = match found.bag.contents.get(&key) {
+            Some(content) => Some(content.clone()),
+            None => gatherer.content(key, node)?,
+        };
+        named(&content.map(|content| content.words()).unwrap_or_default(), &mut paths);
+    }
+    let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(LATELY).map(|node| node.id).collect();
+    for trace in gatherer.traces(snapshot.session, TRACES)? {
+        if trace.node.is_none_or(|node| here.contains(&node))
+            && let Ok(args) = serde_json::from_str::<serde_json::Value>(&trace.args)
+        {
+            let touched = ["path", "folder"].iter().filter_map(|name| args.get(name)?.as_str());
+            paths.extend(touched.map(str::to_owned));
+        }
+    }
+    Ok(paths.into_iter().collect())
+}
+
+/// `@path` words, and the files behind a message.
+fn named(text: &str, paths: &mut BTreeSet<String>) {
+    for line in text.lines().take(LINES) {
+        if paths.len() > PATHS {
+            return;
+        }
+        if let Some(path) = line.strip_prefix("File ").and_then(|rest| rest.strip_suffix(':')) {
+            paths.insert(path.to_owned());
+        }
+        for word in line.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'', '`']).strip_prefix('@')) {
+            let word = word.trim_end_matches([',', '.', ';', ':', ')', '"', '\'', '`', '?', '!']);
+            if !word.is_empty() {
+                paths.insert(word.to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_paths() {
+        let mut paths = BTreeSet::new();
+        named("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
+        let found: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
+    }
+}
