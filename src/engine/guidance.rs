@@ -4,7 +4,7 @@
 //!
 //! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
 //! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
-//! every mode, as instructions do; they never block a call: where there is no room, the farthest stay out first.
+//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest go first.
 
 use super::gather::{Gathered, Gatherer};
 use super::project::{Guide, GuideText};
@@ -160,22 +160,37 @@ impl Put<'_> {
         });
     }
 
-    /// Takes in what fits: while the call would be blocked, the farthest leave.
+    /// Takes in what fits. Where not all does, the nearest are tried first, each as long as the call stays possible.
     fn fit(&mut self) {
         let (count, frozen) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
-        let mut left = std::mem::take(&mut self.going);
-        while !left.is_empty() {
-            for candidate in &left {
-                self.block(candidate);
-            }
-            if context::plan(&self.found.input).is_ok() {
-                return;
-            }
-            self.found.input.blocks.truncate(count);
-            self.found.input.basis.frozen = frozen;
-            let farthest = left.remove(0);
-            self.out(&farthest, Reason::Budget { free: 0 });
+        let all = std::mem::take(&mut self.going);
+        if all.is_empty() || self.possible(all.iter()) {
+            return;
         }
+        let mut order: Vec<usize> = (0..all.len()).rev().collect();
+        order.sort_by_key(|at| all[*at].reason != Reason::IncludedOnce);
+        let mut goes = vec![false; all.len()];
+        for at in order {
+            self.take_back(count, frozen);
+            goes[at] = true;
+            goes[at] = self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
+        }
+        self.take_back(count, frozen);
+        self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
+        for (one, _) in all.iter().zip(&goes).filter(|(_, goes)| !**goes) {
+            self.out(one, Reason::Budget { free: 0 });
+        }
+    }
+
+    fn take_back(&mut self, count: usize, frozen: Hash) {
+        self.found.input.blocks.truncate(count);
+        self.found.input.basis.frozen = frozen;
+    }
+
+    /// Puts blocks in; says whether the call is possible with them.
+    fn possible<'c>(&mut self, wanted: impl Iterator<Item = &'c Candidate>) -> bool {
+        wanted.for_each(|candidate| self.block(candidate));
+        context::plan(&self.found.input).is_ok()
     }
 
     fn block(&mut self, candidate: &Candidate) {

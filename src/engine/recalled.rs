@@ -8,7 +8,7 @@ use super::replay::{rendered, restored, stored};
 use super::session::Session;
 use crate::context::render::Outline;
 use crate::domain::ids::{BranchId, RunId};
-use crate::domain::plan::ContextPlan;
+use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::run::RunCard;
 use crate::store::Store;
 use std::sync::Arc;
@@ -65,6 +65,16 @@ impl Core {
         let Some((outline, plan)) = request else { return };
         self.outlines.insert(branch, outline);
         self.project.carried(branch, &plan);
+        let other = |row: &Row| {
+            let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
+            matches!(row.kind, RowKind::Rules | RowKind::Module)
+                && row.included()
+                && last.is_some_and(|last| last.text != row.text)
+        };
+        // What changed meanwhile is told in the plan itself.
+        if self.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
+            return self.project_changed();
+        }
         let generation = self.newest.get(&branch).copied();
         if let (Some(drawn), Some(generation), true) =
             (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
