@@ -224,6 +224,18 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<ProjectCommand>,
     },
+    /// Sum up a folder or file of the program from what it says of itself; without a path, list the summaries. They go with
+    /// calls in mode Heavy, marked as summaries.
+    Capsule {
+        /// The folder or file; `.` is the whole folder.
+        path: Option<String>,
+        /// Take the newest version back instead.
+        #[arg(long, requires = "path", conflicts_with = "redo")]
+        undo: bool,
+        /// Bring back the version that was taken back last.
+        #[arg(long, requires = "path")]
+        redo: bool,
+    },
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -467,6 +479,9 @@ mod tests {
         "project show AGENTS.md",
         "project exclude AGENTS.md --once",
         "project include src/AGENTS.md",
+        "capsule",
+        "capsule src/engine --json",
+        "capsule src --undo",
         "rules list --json",
         "rules allow run cargo-test --folder",
         "rules remove deny run",

@@ -202,6 +202,7 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Rules(command)) => consent::rules(self, command),
+            Some(Command::Capsule { path, undo, redo }) => project::capsule(self, path.as_deref(), *undo, *redo),
             Some(Command::Project { command }) => project::project(self, command.as_ref()),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),

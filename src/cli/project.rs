@@ -8,7 +8,7 @@ use super::pick;
 use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::domain::project::{ProjectItem, ProjectKind, ProjectList};
-use crate::engine::api::{Answer, ProjectAct, Request};
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
 use clap::Subcommand;
 
 /// `project`.
@@ -67,6 +67,39 @@ pub(super) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
     }
     if list.items.is_empty() {
         run.io.note("no AGENTS.md, no CLAUDE.md and no skills here");
+    }
+    Ok(())
+}
+
+/// `capsule`.
+pub(super) fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, undo: bool, redo: bool) -> Result<(), Stop> {
+    let view = run.open(true)?;
+    let branch = pick::branch(&view, None)?.id;
+    let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));
+    if let Some(path) = path {
+        let path = path.trim_end_matches('/').to_owned();
+        let act = if undo || redo {
+            ModuleAct::Step { path, forward: redo }
+        } else {
+            ModuleAct::Make { branch, path }
+        };
+        return run.done(ask(act), "Summed up.");
+    }
+    let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
+        Answer::Modules(all) => all,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&all);
+    }
+    for one in all.iter().filter(|one| one.current) {
+        let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(one.card.files.len()));
+        let tokens = number(u64::from(one.tokens));
+        run.io.say(&format!("{}  {tokens} tok est, by {}, {stale}", one.card.path, one.card.by()));
+        run.io.words(&one.card.text);
+    }
+    if all.iter().all(|one| !one.current) {
+        run.io.note("no part of the program is summed up; `pleach capsule PATH` does it");
     }
     Ok(())
 }

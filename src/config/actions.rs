@@ -156,6 +156,8 @@ actions! {
     Policies "policies" "Look at the policies: copy, edit, compare, try, take one for this branch.",
     Project "project" "Look at the rules of this project (AGENTS.md) and what of them goes: take out, read, edit.",
     Skills "skills" "Look at the skills that can be loaded, and put one into the message.",
+    Modules "modules" "Look at the summaries of parts of the program: edit, compare, make anew, undo.",
+    RenewThing "renew-thing" "Make the selected summary of a part of the program anew from its files.",
     SwitchThing "switch-thing" "Leave the selected rules (or the list of skills) out of this branch's calls, or take them back.",
     EditThing "edit-thing" "Edit it; a built-in policy is copied under a name of your own first.",
     CopyPolicy "copy-policy" "Copy the selected policy under another name.",

@@ -34,6 +34,7 @@ pub mod message;
 pub mod meter;
 pub mod mode;
 pub mod model;
+pub mod module;
 pub mod op;
 pub mod plan;
 pub mod policy;

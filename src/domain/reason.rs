@@ -88,6 +88,13 @@ pub enum Reason {
         /// How many.
         count: u32,
     },
+    /// In: a summary of a part of the program.
+    Module {
+        /// Who wrote it.
+        by: String,
+        /// How it stands to its files.
+        stands: String,
+    },
     /// Out: switched off in the settings.
     SwitchedOff,
     /// Suggested: the model named it to be pinned.
@@ -209,6 +216,9 @@ impl Reason {
             }
             Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
             Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::Module { by, stands } => {
+                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
+            }
             Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
             Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
@@ -276,6 +286,7 @@ impl Reason {
             Self::ProjectRules { .. } => "project_rules",
             Self::OwnRules { .. } => "own_rules",
             Self::Skills { .. } => "skills",
+            Self::Module { .. } => "module",
             Self::SwitchedOff => "switched_off",
             Self::PinSuggested => "pin_suggested",
             Self::PinMattered => "pin_mattered",

@@ -18,12 +18,14 @@ pub enum ThingKind {
     Rules,
     /// Texts that are loaded when they are wanted.
     Skills,
+    /// Summaries of parts of the program.
+    Modules,
 }
 
 impl ThingKind {
     /// All of them, in the order of the screen.
-    pub const ALL: [Self; 6] =
-        [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills];
+    pub const ALL: [Self; 7] =
+        [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
 
     /// Its title.
     #[must_use]
@@ -35,6 +37,7 @@ impl ThingKind {
             Self::Policies => "Policies",
             Self::Rules => "Rules",
             Self::Skills => "Skills",
+            Self::Modules => "Modules",
         }
     }
 }

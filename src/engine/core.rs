@@ -13,6 +13,7 @@ use super::live::Live;
 use super::looking::Looker;
 use super::messages::Seeker;
 use super::meters::Meters;
+use super::modules::Moduled;
 use super::planner::{Planner, Told};
 use super::project::Project;
 use super::session::Session;
@@ -64,6 +65,8 @@ pub(super) enum Inbox {
     Look,
     /// Rules or skills of the project are no longer as they were.
     ProjectChanged,
+    /// A summary of a part of the program was made, or could not be.
+    Moduled(Box<Moduled>),
     /// The door was closed.
     Stop,
 }
@@ -197,6 +200,7 @@ impl Core {
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
                 Inbox::ProjectChanged => self.project_changed(),
+                Inbox::Moduled(made) => self.moduled(*made),
                 Inbox::Stop => break,
             }
         }

@@ -140,6 +140,11 @@ impl Gatherer {
         Ok(found)
     }
 
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The token counter.
     pub(super) fn counter(&self) -> Arc<dyn CountTokens> {
         self.counter.clone()

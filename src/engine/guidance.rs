@@ -7,7 +7,8 @@
 //! every mode, as instructions do; they never block a call: where there is no room for all, the nearest go first.
 
 use super::gather::{Gathered, Gatherer};
-use super::project::{Guide, GuideText};
+use super::modules;
+use super::project::{Guide, GuideText, Project};
 use super::skills;
 use super::snapshot::Snapshot;
 use crate::context;
@@ -17,9 +18,12 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, Near, PlanInput};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::Role;
+use crate::domain::mode::Mode;
 use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Calls to tools that are looked at for the paths that they touched.
 const TRACES: usize = 64;
@@ -28,6 +32,9 @@ const LATELY: usize = 2_000;
 /// Lines of a message that are looked through, and paths that are taken from them.
 const LINES: usize = 50_000;
 const PATHS: usize = 200;
+/// Summaries of modules that go, and their tokens together.
+const MODULES: usize = 6;
+const MODULE_TOKENS: u32 = 2_000;
 
 /// Something of the project that could go.
 struct Candidate {
@@ -39,6 +46,8 @@ struct Candidate {
     text: String,
     reason: Reason,
     off: bool,
+    /// Others fit better.
+    below: bool,
 }
 
 /// Adds what goes, and rows for what does not.
@@ -76,7 +85,11 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
             text: fenced("Skills: what they are for. load_skill gives one's text", &skills::listed(&skills)),
             reason: Reason::Skills { count },
             off: false,
+            below: false,
         });
+    }
+    if snapshot.rules.mode == Mode::Heavy {
+        candidates.extend(modules(gatherer, &project, snapshot, found, &near)?);
     }
     let mut put = Put { gatherer, snapshot, found, going: Vec::new() };
     for mut candidate in candidates {
@@ -118,7 +131,60 @@ fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
         text: fenced(&label, &text.sent),
         reason,
         off: guide.off,
+        below: false,
     }
+}
+
+/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
+/// number and tokens.
+fn modules(
+    gatherer: &mut Gatherer,
+    project: &Arc<Project>,
+    snapshot: &Snapshot,
+    found: &Gathered,
+    near: &[String],
+) -> Result<Vec<Candidate>, Failure> {
+    let words = asked(gatherer, found)?.to_lowercase();
+    let mut all = modules::current(gatherer.store(), project)?;
+    let fits = |path: &str| {
+        let around = near.iter().any(|near| Path::new(near).starts_with(path));
+        let named = path.rsplit('/').next().is_some_and(|name| name.len() > 3 && speaks_of(&words, &name.to_lowercase()));
+        (!around, !(named || speaks_of(&words, &path.to_lowercase())))
+    };
+    all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
+    let (mut left, mut room) = (MODULES, MODULE_TOKENS);
+    let mut candidates = Vec::new();
+    for (atom, card, stale) in all {
+        project.learn(atom);
+        let text = modules::sent(&card, Some(&stale));
+        let tokens = gatherer.count(snapshot.rules.model.encoding, &text);
+        let below = left == 0 || tokens > room;
+        if !below {
+            (left, room) = (left - 1, room - tokens);
+        }
+        let stands = stale.words(card.files.len());
+        candidates.push(Candidate {
+            section: Section::Orientation,
+            kind: RowKind::Module,
+            atom,
+            title: format!("summary of {} ({stands})", card.path),
+            path: Some(card.path.clone()),
+            text,
+            reason: Reason::Module { by: card.by(), stands },
+            off: false,
+            below,
+        });
+    }
+    Ok(candidates)
+}
+
+/// Whether a text holds a name as a word of its own.
+fn speaks_of(text: &str, name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    !name.is_empty()
+        && text
+            .match_indices(name)
+            .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next()))
 }
 
 struct Put<'a> {
@@ -137,6 +203,7 @@ impl Put<'_> {
             Some(MarkKind::ExcludeOnce) => self.out(&candidate, Reason::UserExcluded { once: true }),
             Some(MarkKind::IncludeOnce) => self.going.push(Candidate { reason: Reason::IncludedOnce, ..candidate }),
             _ if candidate.off => self.out(&candidate, Reason::SwitchedOff),
+            _ if candidate.below => self.out(&candidate, Reason::BelowThreshold),
             _ => self.going.push(candidate),
         }
     }
@@ -168,7 +235,7 @@ impl Put<'_> {
             return;
         }
         let mut order: Vec<usize> = (0..all.len()).rev().collect();
-        order.sort_by_key(|at| all[*at].reason != Reason::IncludedOnce);
+        order.sort_by_key(|at| (all[*at].reason != Reason::IncludedOnce, all[*at].kind == RowKind::Module));
         let mut goes = vec![false; all.len()];
         for at in order {
             self.take_back(count, frozen);
@@ -218,9 +285,9 @@ fn source(candidate: &Candidate) -> Source {
     Source { path: candidate.path.clone(), ..Source::default() }
 }
 
-/// Paths that the message names or carries, and those that tools touched on this path lately.
-fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
-    let mut paths = BTreeSet::new();
+/// What the person says in the open turn.
+fn asked(gatherer: &mut Gatherer, found: &Gathered) -> Result<String, Failure> {
+    let mut words = String::new();
     let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
     let asks: Vec<_> = asks.map(|message| (message.key, message.node)).collect();
     for (key, node) in asks {
@@ -228,8 +295,16 @@ fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Resul
             Some(content) => Some(content.clone()),
             None => gatherer.content(key, node)?,
         };
-        named(&content.map(|content| content.words()).unwrap_or_default(), &mut paths);
+        words.push_str(&content.map(|content| content.words()).unwrap_or_default());
+        words.push('\n');
     }
+    Ok(words)
+}
+
+/// Paths that the message names or carries, and those that tools touched on this path lately.
+fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+    let mut paths = BTreeSet::new();
+    named(&asked(gatherer, found)?, &mut paths);
     let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(LATELY).map(|node| node.id).collect();
     for trace in gatherer.traces(snapshot.session, TRACES)? {
         if trace.node.is_none_or(|node| here.contains(&node))

@@ -4,10 +4,12 @@
 
 use super::setup::{ProjectSetup, Setup};
 use super::skills::{self, Skill};
+use crate::domain::capsule::FileCover;
 use crate::domain::consent::matches;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
+use crate::domain::module::Staleness;
 use crate::domain::plan::{ContextPlan, RowKind};
 use crate::domain::project::{ProjectKind, atom, plain};
 use crate::domain::safe::Safe;
@@ -85,6 +87,8 @@ struct Read {
     /// What the last look went to: the folder it went out from, the path beneath it, and what stood there.
     looked: Vec<(PathBuf, PathBuf, Looked)>,
     polls: u32,
+    /// Hashes of files, with what stood there.
+    hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
 }
 
 /// See the module.
@@ -145,6 +149,11 @@ impl Project {
     /// Whether an atom names an item of the project.
     pub(super) fn knows(&self, atom: &Atom) -> bool {
         self.known().atoms.contains(atom)
+    }
+
+    /// An item that is no file with rules.
+    pub(super) fn learn(&self, atom: Atom) {
+        self.known().atoms.insert(atom);
     }
 
     /// A fork carried what its branch did.
@@ -220,6 +229,34 @@ impl Project {
             Some(format!("{}{name}", spot.shown))
         });
         named.collect()
+    }
+
+    /// Which files are no longer as they were. A file is read again only when it was written since the last look.
+    pub(super) fn stale(&self, root: &Path, files: &[FileCover]) -> Staleness {
+        const LARGEST: u64 = 4 << 20;
+        let mut stale = Staleness::default();
+        let Ok(folder) = Folder::open(root) else { return stale };
+        let mut read = self.read();
+        if read.hashes.len() > 20_000 {
+            read.hashes.clear();
+        }
+        for file in files {
+            let path = Path::new(&file.path);
+            let there = folder.look(path);
+            let known = read.hashes.get(&root.join(path)).filter(|(was, _)| *was == there).map(|(_, hash)| *hash);
+            let hash = known.unwrap_or_else(|| {
+                let hash = folder.hash(path, LARGEST);
+                read.hashes.insert(root.join(path), (there.clone(), hash));
+                hash
+            });
+            if hash != Some(file.hash) {
+                stale.count += 1;
+                if stale.changed.len() < 10 {
+                    stale.changed.push(file.path.clone());
+                }
+            }
+        }
+        stale
     }
 
     /// The skills that there are.

@@ -41,6 +41,7 @@ impl Core {
             ProjectAct::List { branch } => {
                 return self.beside(ticket, branch, |ground| Ok(Answer::Project(Box::new(ground.list()))));
             }
+            ProjectAct::Module(act) => return self.module_act(ticket, act),
             ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
             ProjectAct::Save { branch, path, text, expected } => self.save_rules(branch, &path, &text, expected),
         };

@@ -18,6 +18,7 @@ mod embeddings;
 mod find;
 mod journal;
 mod memory;
+mod modules;
 mod nodes;
 mod open;
 mod owners;

@@ -14,6 +14,7 @@ use crate::domain::op::Operation;
 use crate::domain::plan::Anchor;
 use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
+use crate::domain::module::ModuleCard;
 use crate::domain::tag::Tag;
 use crate::domain::tokens::Encoding;
 use crate::domain::trace::ToolTrace;
@@ -288,6 +289,22 @@ pub enum Write {
         expect: Option<Tag>,
         /// What from now on.
         tag: Option<Tag>,
+    },
+    /// A new version of a summary of a part of a program.
+    PutModule {
+        /// The workspace's folder.
+        root: String,
+        /// It.
+        card: Box<ModuleCard>,
+    },
+    /// Undoes the newest version of such a summary, or does it again; `Moved` where there is none.
+    StepModule {
+        /// The workspace's folder.
+        root: String,
+        /// Of what.
+        path: String,
+        /// Again, instead of undone.
+        forward: bool,
     },
     /// What is kept of a branch of a race, new or changed.
     PutBranchRun {

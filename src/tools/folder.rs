@@ -2,6 +2,7 @@
 //! by which a change is seen without reading.
 //! Not for: the model's tools (`read`, `list`), or what the texts are for.
 
+use crate::domain::hash::Hash;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use std::io::{self, Read as _};
@@ -109,6 +110,16 @@ impl Folder {
         }
         let left = whole - bytes.len() as u64;
         Ok(Head { text: String::from_utf8(bytes).unwrap_or_default(), bytes: whole, left })
+    }
+
+    /// The hash of a file's bytes; none where it is gone, larger than `most` bytes, or not to be read.
+    #[must_use]
+    pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
+        let Looked::File(stamp) = self.look(path) else { return None };
+        let file = self.root.open(path).ok().filter(|_| stamp.bytes <= most)?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).ok()?;
+        Some(Hash::of(&bytes))
     }
 
     /// Names of the folders in a folder beneath it, in order, at most so many; those that are no UTF-8, or hold a character

@@ -14,7 +14,7 @@ mod view;
 pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
-pub use project::ProjectAct;
+pub use project::{ModuleAct, ProjectAct};
 pub use request::Request;
 pub use view::{
     Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,

@@ -23,6 +23,8 @@ pub enum ProjectAct {
         /// Of the next call only.
         once: bool,
     },
+    /// About summaries of parts of the program.
+    Module(ModuleAct),
     /// Writes a file with rules (undoable). Refused when the file is no longer what was read.
     Save {
         /// On which branch's session undo will know of it.
@@ -33,5 +35,36 @@ pub enum ProjectAct {
         text: String,
         /// The hash of the text that was read; none for a new file.
         expected: Option<Hash>,
+    },
+}
+
+/// What is asked about summaries of parts of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ModuleAct {
+    /// Makes one from the code of a folder or file beneath the workspace; answered once it is stored.
+    Make {
+        /// A branch of the session.
+        branch: BranchId,
+        /// The folder or file; `.` is the workspace.
+        path: String,
+    },
+    /// All versions; answered by [`Answer::Modules`](super::Answer::Modules).
+    List {
+        /// By whose model tokens are counted.
+        branch: BranchId,
+    },
+    /// Puts one into other words: a new version.
+    Edit {
+        /// Of what.
+        path: String,
+        /// The new text.
+        text: String,
+    },
+    /// Goes back a version, or on again.
+    Step {
+        /// Of what.
+        path: String,
+        /// On instead of back.
+        forward: bool,
     },
 }

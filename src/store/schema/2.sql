@@ -159,3 +159,14 @@ CREATE TABLE file_text (
   text TEXT NOT NULL,
   PRIMARY KEY (session, hash)
 ) STRICT, WITHOUT ROWID;
+
+-- Summaries of parts of programs, by workspace folder (JSON; texts of files, none of messages): versions, of which the newest
+-- that was not undone counts.
+CREATE TABLE module_card (
+  n INTEGER PRIMARY KEY,
+  root TEXT NOT NULL,
+  path TEXT NOT NULL,
+  body TEXT NOT NULL,
+  undone INTEGER NOT NULL
+) STRICT;
+CREATE INDEX module_card_by_path ON module_card (root, path, n);

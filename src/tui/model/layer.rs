@@ -187,6 +187,8 @@ pub enum Edited {
         /// For one that does not exist yet: what it is a copy of.
         preset: Option<String>,
     },
+    /// A summary of a part of the program, by its path.
+    Module(String),
     /// A file with rules.
     Rules {
         /// On which branch undo will know of it.

@@ -90,6 +90,11 @@ pub const WORDED: &[Worded] = &[
     },
     Worded { name: "theme", words: "NAME", sentence: "Take these colours; without a name, choose them by looking." },
     Worded {
+        name: "capsule",
+        words: "PATH",
+        sentence: "Sum up a folder or file of the program; without a path, look at the summaries.",
+    },
+    Worded {
         name: "skill",
         words: "NAME",
         sentence: "Put the text of a skill into the message; without a name, choose one.",

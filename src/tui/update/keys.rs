@@ -281,6 +281,8 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::Project
         | Action::Skills
         | Action::SwitchThing
+        | Action::Modules
+        | Action::RenewThing
         | Action::EditThing
         | Action::CopyPolicy
         | Action::UsePolicy

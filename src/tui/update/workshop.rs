@@ -5,7 +5,7 @@ use super::{ask, branches, send, trouble, wire};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
-use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ProjectAct, Request, ThingAct};
+use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ModuleAct, ProjectAct, Request, ThingAct};
 use crate::tui::model::composer;
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
@@ -21,6 +21,8 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Policies => open(model, ThingKind::Policies, out),
         Action::Project => open(model, ThingKind::Rules, out),
         Action::Skills => open(model, ThingKind::Skills, out),
+        Action::Modules => open(model, ThingKind::Modules, out),
+        Action::RenewThing => renew(model, out),
         Action::SwitchThing => switch(model, out),
         Action::EditThing => edit(model),
         Action::CopyPolicy => copy(model),
@@ -116,6 +118,7 @@ fn edit(model: &mut Model) {
         let text = match shop.kind {
             ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
             ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
+            ThingKind::Modules => "No part of the program is summed up yet; /capsule PATH does it.",
             ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => "There is nothing to edit.",
         };
         return model.status.say(Weight::Notice, text, model.now);
@@ -134,6 +137,7 @@ fn edit(model: &mut Model) {
             let expected = Some(Hash::of(text.as_bytes()));
             (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
         }
+        (Editing::Here, ThingKind::Modules) => (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone())),
         (Editing::Here, ThingKind::Skills) => return,
         (Editing::Here, ThingKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
@@ -205,6 +209,7 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Rules { branch, path, expected } => {
             Request::Project(ProjectAct::Save { branch, path, text, expected })
         }
+        Edited::Module(path) => Request::Project(ProjectAct::Module(ModuleAct::Edit { path, text })),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
@@ -267,10 +272,28 @@ fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         ThingKind::Rules => thing.id.clone(),
         ThingKind::Skills => "skills".to_owned(),
-        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => return,
+        ThingKind::State
+        | ThingKind::Summaries
+        | ThingKind::Memories
+        | ThingKind::Policies
+        | ThingKind::Modules => return,
     };
     let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
     send(model, Request::Project(act), Pending::ThingAct, out);
+}
+
+/// Has the selected summary of a part of the program made anew.
+fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
+    let selected = top(model).filter(|shop| shop.kind == ThingKind::Modules).and_then(Workshop::selected);
+    let Some(path) = selected.map(|thing| thing.id.clone()) else { return };
+    capsule(model, path, out);
+}
+
+/// Has a part of the program summed up.
+pub(super) fn capsule(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    model.status.say(Weight::Notice, format!("{path} is being summed up."), model.now);
+    send(model, Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path })), Pending::ThingAct, out);
 }
 
 /// Puts a skill into the message.
@@ -341,7 +364,11 @@ fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
 pub(super) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool {
     let Some(shop) = top(model) else { return false };
     let policy = shop.selected().filter(|thing| thing.kind == ThingKind::Policies && !shop.took);
+    let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
     let request = match (policy, forward) {
+        (None, forward) if let Some(path) = module => {
+            Request::Project(ProjectAct::Module(ModuleAct::Step { path, forward }))
+        }
         (Some(thing), _) if thing.editing == Editing::Copy => {
             let text = format!("{} is built in and never changes; e copies it.", thing.id);
             model.status.say(Weight::Notice, text, model.now);

@@ -79,10 +79,11 @@ fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     let project = match shop.kind {
         ThingKind::Rules => vec![(Action::SwitchThing, "out or in")],
         ThingKind::Skills => vec![(Action::UsePolicy, "into the message"), (Action::SwitchThing, "list out or in")],
+        ThingKind::Modules => vec![(Action::RenewThing, "make anew")],
         ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => Vec::new(),
     };
-    let plain = !project.is_empty();
-    if plain {
+    let plain = matches!(shop.kind, ThingKind::Rules | ThingKind::Skills);
+    if !project.is_empty() {
         words.splice(0..usize::from(shop.kind == ThingKind::Skills), project);
     }
     let versioned = [
@@ -147,6 +148,9 @@ fn none(look: &Look<'_>, kind: ThingKind) -> String {
         ThingKind::Rules => "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
                              beside your settings. One in a folder goes with each call once the folder is trusted."
             .to_owned(),
+        ThingKind::Modules => "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
+                               says of itself; such summaries go with calls in mode Heavy."
+            .to_owned(),
         ThingKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills or \
                               .pleach/skills, here (in a trusted folder) or in your home."
             .to_owned(),
@@ -162,7 +166,7 @@ fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
         let note = match (thing.kind, thing.editing) {
             (ThingKind::Policies, Editing::Copy) => "built in".to_owned(),
             (ThingKind::Policies, _) => "yours".to_owned(),
-            (ThingKind::Rules, _) => thing.note.split(';').next().unwrap_or_default().to_owned(),
+            (ThingKind::Rules | ThingKind::Modules, _) => thing.note.split(';').next().unwrap_or_default().to_owned(),
             (ThingKind::Skills, _) => String::new(),
             _ if thing.versions.is_empty() => "empty".to_owned(),
             _ => text::counted(thing.versions.len() as u64, "version"),
