@@ -6,9 +6,9 @@ pub use super::commands::{
     SessionCommand, StateCommand,
 };
 use super::consent::RulesCommand;
-use super::project::ProjectCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
+use super::project::ProjectCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -229,6 +229,9 @@ pub enum Command {
     Capsule {
         /// The folder or file; `.` is the whole folder.
         path: Option<String>,
+        /// Have the branch's model write it: a call of its own.
+        #[arg(long, requires = "path", conflicts_with_all = ["undo", "redo"])]
+        by_model: bool,
         /// Take the newest version back instead.
         #[arg(long, requires = "path", conflicts_with = "redo")]
         undo: bool,
@@ -482,6 +485,7 @@ mod tests {
         "capsule",
         "capsule src/engine --json",
         "capsule src --undo",
+        "capsule src --by-model",
         "rules list --json",
         "rules allow run cargo-test --folder",
         "rules remove deny run",

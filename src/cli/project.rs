@@ -6,6 +6,7 @@ use super::client::unexpected;
 use super::output::{column, number};
 use super::pick;
 use super::stop::Stop;
+use crate::domain::condense::By;
 use crate::domain::failure::Failure;
 use crate::domain::project::{ProjectItem, ProjectKind, ProjectList};
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
@@ -72,17 +73,19 @@ pub(super) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
 }
 
 /// `capsule`.
-pub(super) fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, undo: bool, redo: bool) -> Result<(), Stop> {
+pub(super) fn capsule(
+    run: &mut Run<'_, '_>,
+    path: Option<&str>,
+    by: By,
+    (undo, redo): (bool, bool),
+) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));
     if let Some(path) = path {
         let path = path.trim_end_matches('/').to_owned();
-        let act = if undo || redo {
-            ModuleAct::Step { path, forward: redo }
-        } else {
-            ModuleAct::Make { branch, path }
-        };
+        let act =
+            if undo || redo { ModuleAct::Step { path, forward: redo } } else { ModuleAct::Make { branch, path, by } };
         return run.done(ask(act), "Summed up.");
     }
     let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {

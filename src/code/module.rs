@@ -58,7 +58,8 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     if only.is_none() && files.len() > 1 {
         let _ = writeln!(text, "Files, the most used first:");
         for (file, _) in files.iter().filter(|(file, _)| !file.test).take(FILES) {
-            let said = header(file);
+            let told = main.is_some_and(|(main, _)| main.shown == file.shown);
+            let said = if told { String::new() } else { header(file) };
             let colon = if said.is_empty() { "" } else { ": " };
             let _ = writeln!(text, "- {}{colon}{said}", file.shown);
         }
@@ -161,13 +162,20 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
         put("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
-        put("dance.rs", "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n");
+        put(
+            "dance.rs",
+            "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n",
+        );
         put("note.txt", "nothing");
         let mut index = Index::default();
         renew(&mut index, place.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| {}, &mut |_| {}).unwrap();
         let made = summary(&index, &Disk(place.path()), "src/bees", None).unwrap();
         assert!(made.text.starts_with("src/bees: 2 files, "), "{}", made.text);
-        assert!(made.text.contains("Bees and their dances.\n") && made.text.contains("- dance.rs: Dances."), "{}", made.text);
+        assert!(
+            made.text.contains("Bees and their dances.\n") && made.text.contains("- dance.rs: Dances."),
+            "{}",
+            made.text
+        );
         assert!(made.text.contains("waggle (dance.rs:4): Waggles about."), "{}", made.text);
         let names: Vec<&str> = made.files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["dance.rs", "mod.rs"]);

@@ -187,11 +187,7 @@ fn stands_in_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::QuotedReply) => true,
         Some(
-            Section::State
-            | Section::SessionSummary
-            | Section::LaneSummary
-            | Section::Retrieved
-            | Section::LeasedPins,
+            Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,
         ) => layout == Layout::CacheFriendly,
         _ => false,
     }

@@ -19,7 +19,8 @@ pub struct ModuleCard {
     pub model: Option<String>,
     /// Version of the method, or of the prompt, that made it.
     pub version: u32,
-    /// How much of the part it speaks of, in thousandths: the share of its symbols' centrality that the named ones have.
+    /// In thousandths: of one made from names and comments, the share of the symbols' centrality that lies in the files which
+    /// it names; of a model's or a person's, the share of the names in it that stand in the files.
     pub confidence: u32,
     /// Milliseconds since 1970.
     pub generated_at: i64,
@@ -39,6 +40,19 @@ impl ModuleCard {
             (CapsuleSource::Llm, Some(model)) => format!("the model {model}"),
             (CapsuleSource::Llm, None) => "a model".into(),
             (CapsuleSource::User, _) => "the user".into(),
+        }
+    }
+}
+
+impl ModuleCard {
+    /// What its confidence says, in words.
+    #[must_use]
+    pub fn trust(&self) -> String {
+        let percent = self.confidence / 10;
+        match self.source {
+            CapsuleSource::Extractive => format!("speaks of {percent} % of it"),
+            CapsuleSource::Llm => format!("{percent} % of the names in it stand in the files"),
+            CapsuleSource::User => "nobody checked it".into(),
         }
     }
 }

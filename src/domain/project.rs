@@ -63,19 +63,34 @@ pub enum Stands {
 }
 
 impl Stands {
-    /// In few words.
+    /// In a word or two.
+    #[must_use]
+    pub fn short(&self) -> &'static str {
+        match self {
+            Self::Goes => "goes",
+            Self::Waits => "waits",
+            Self::Excluded { .. } => "excluded",
+            Self::Off => "off",
+            Self::NoRoom => "no room",
+            Self::Untrusted => "not trusted",
+            Self::Unread { .. } => "not read",
+        }
+    }
+
+    /// With why.
     #[must_use]
     pub fn words(&self) -> String {
-        match self {
-            Self::Goes => "goes with each call".into(),
-            Self::Waits => "waits".into(),
-            Self::Excluded { once: false } => "excluded on this branch".into(),
-            Self::Excluded { once: true } => "excluded from this call".into(),
-            Self::Off => "off in the settings".into(),
-            Self::NoRoom => "no room for it".into(),
-            Self::Untrusted => "this folder is not trusted".into(),
-            Self::Unread { why } => why.clone(),
-        }
+        let why = match self {
+            Self::Goes => "with each call",
+            Self::Waits => "until a file near it is named or touched",
+            Self::Excluded { once: false } => "on this branch",
+            Self::Excluded { once: true } => "from this call",
+            Self::Off => "by the settings",
+            Self::NoRoom => "for it in the budget",
+            Self::Untrusted => return "not trusted: nothing of this folder goes".into(),
+            Self::Unread { why } => return format!("not read: it {why}"),
+        };
+        format!("{} {why}", self.short())
     }
 
     /// Whether it goes.

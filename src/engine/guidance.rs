@@ -148,7 +148,8 @@ fn modules(
     let mut all = modules::current(gatherer.store(), project)?;
     let fits = |path: &str| {
         let around = near.iter().any(|near| Path::new(near).starts_with(path));
-        let named = path.rsplit('/').next().is_some_and(|name| name.len() > 3 && speaks_of(&words, &name.to_lowercase()));
+        let named =
+            path.rsplit('/').next().is_some_and(|name| name.len() > 3 && speaks_of(&words, &name.to_lowercase()));
         (!around, !(named || speaks_of(&words, &path.to_lowercase())))
     };
     all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
@@ -326,7 +327,9 @@ fn named(text: &str, paths: &mut BTreeSet<String>) {
         if let Some(path) = line.strip_prefix("File ").and_then(|rest| rest.strip_suffix(':')) {
             paths.insert(path.to_owned());
         }
-        for word in line.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'', '`']).strip_prefix('@')) {
+        for word in
+            line.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'', '`']).strip_prefix('@'))
+        {
             let word = word.trim_end_matches([',', '.', ';', ':', ')', '"', '\'', '`', '?', '!']);
             if !word.is_empty() {
                 paths.insert(word.to_owned());

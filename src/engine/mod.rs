@@ -45,6 +45,7 @@ mod lookup;
 mod memory;
 mod messages;
 mod meters;
+mod module_model;
 mod modules;
 mod path;
 mod pending;

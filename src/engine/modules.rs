@@ -4,6 +4,7 @@
 
 use super::api::{Answer, Event, ModuleAct, Ticket};
 use super::core::{Core, Inbox};
+use super::module_model;
 use super::project::Project;
 use crate::code::build::renew;
 use crate::code::cards::Sources;
@@ -12,11 +13,13 @@ use crate::code::module::{self, Summary};
 use crate::code::walk::Bounds;
 use crate::context::project::fenced;
 use crate::domain::capsule::{CapsuleSource, FileCover};
+use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
 use crate::domain::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::project::{ProjectKind, atom, plain};
+use crate::domain::run::RunCard;
 use crate::domain::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::versions::{Editing, Thing, ThingKind, Version};
 use crate::export::secrets;
@@ -37,6 +40,8 @@ pub(super) struct Moduled {
     branch: BranchId,
     root: String,
     result: Result<ModuleCard, Failure>,
+    /// The model's calls.
+    runs: Vec<RunCard>,
 }
 
 /// Reads files of a folder as they are now.
@@ -52,7 +57,7 @@ impl Core {
     /// Does what is asked about summaries of modules.
     pub(super) fn module_act(&mut self, ticket: Ticket, act: ModuleAct) -> Result<(), Failure> {
         let result = match act {
-            ModuleAct::Make { branch, path } => return self.make_module(ticket, branch, &path),
+            ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
             ModuleAct::List { branch } => {
                 let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
                 self.listed_modules(encoding).map(Answer::Modules)
@@ -64,20 +69,26 @@ impl Core {
         Ok(())
     }
 
-    fn make_module(&mut self, ticket: Ticket, branch: BranchId, path: &str) -> Result<(), Failure> {
+    fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: By) -> Result<(), Failure> {
         let kept = |failure: Failure| failure.kept("Nothing was changed.");
         if !self.trusted {
             let failure = Failure::user("This folder is not trusted, so nothing of it is read.");
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
-        self.branch(branch)?;
+        let branch = self.branch(id)?;
+        let job = if by == By::Model { Some(self.module_job(&branch)?) } else { None };
         let root = self.module_root();
         let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} leads out of this folder."))))?;
         let now = self.now();
         let inbox = self.inbox.clone();
         let work = move || {
-            let result = make(Path::new(&root), &path, now).map_err(|failure| failure.kept("Nothing was changed."));
-            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch, root, result })));
+            let mut runs = Vec::new();
+            let mut made = make(Path::new(&root), &path, now);
+            if let Some(job) = &job {
+                made = made.and_then(|card| module_model::asked(job, Path::new(&root), card, &mut runs));
+            }
+            let result = made.map_err(|failure| failure.kept("Nothing was changed."));
+            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs })));
         };
         let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);
         Ok(())
@@ -85,7 +96,13 @@ impl Core {
 
     /// A summary is there: it is stored, and plans on the screen are made again.
     pub(super) fn moduled(&mut self, made: Moduled) {
-        let Moduled { ticket, branch: _, root, result } = made;
+        let Moduled { ticket, branch, root, result, runs } = made;
+        if let Ok(session) = self.session_mut(branch) {
+            runs.iter().for_each(|run| session.put_run(run));
+        }
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
         let stored = result.and_then(|card| {
             let said = format!(
                 "Summed up {} from {} files; it goes with calls in mode Heavy, marked as a summary.",
@@ -183,7 +200,11 @@ pub(super) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
         all.push(card);
     }
     let stale = |card: &ModuleCard| project.stale(Path::new(&root), &card.files);
-    Ok(all.into_iter().map(|card| (atom_of(&root, &card.path), stale(&card), card)).map(|(a, s, c)| (a, c, s)).collect())
+    Ok(all
+        .into_iter()
+        .map(|card| (atom_of(&root, &card.path), stale(&card), card))
+        .map(|(a, s, c)| (a, c, s))
+        .collect())
 }
 
 /// All versions, newest first within each path.
@@ -225,17 +246,22 @@ fn things(all: &[ModuleVersion]) -> Vec<Thing> {
         if one.current {
             let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(card.files.len()));
             let tokens = grouped(u64::from(one.tokens));
-            let commit = card.commit.as_ref().map_or_else(String::new, |commit| {
-                format!("; commit {}", commit.chars().take(8).collect::<String>())
-            });
-            let percent = card.confidence / 10;
-            thing.note = format!("{stale}; {tokens} tok est; by {}; speaks of {percent} % of it{commit}", card.by());
+            let commit = card
+                .commit
+                .as_ref()
+                .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
+            let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
+            thing.note = format!("{short}{stale}; {tokens} tok est; by {}; {}{commit}", card.by(), card.trust());
             thing.goes = one.stale.as_ref().is_some_and(|stale| stale.count == 0);
             thing.editing = Editing::Here;
         }
         let at = thing.versions.len();
         thing.versions.push(Version {
-            what: format!("by {}", card.source.name()),
+            what: match card.source {
+                CapsuleSource::Extractive => "by the program".into(),
+                CapsuleSource::Llm => "by the model".into(),
+                CapsuleSource::User => "in your words".into(),
+            },
             at: Some(card.generated_at),
             text: card.text.as_str().into(),
             current: one.current,
@@ -243,6 +269,10 @@ fn things(all: &[ModuleVersion]) -> Vec<Thing> {
         });
     }
     for thing in &mut things {
+        let count = thing.versions.len();
+        for (at, version) in thing.versions.iter_mut().enumerate() {
+            version.what = format!("version {}, {}", count - at, version.what);
+        }
         if let Some(last) = thing.versions.last_mut() {
             last.from = None;
         }
@@ -291,8 +321,15 @@ fn make(root: &Path, path: &Path, now: i64) -> Result<ModuleCard, Failure> {
         (whole.parent().unwrap_or(root).to_path_buf(), name)
     };
     let mut index = Index::default();
-    renew(&mut index, &folder, &Bounds { files: 20_000, ..Bounds::default() }, &AtomicBool::new(false), &mut |_| {}, &mut |_| {})
-        .map_err(|error| Failure::user(format!("{error}.")))?;
+    renew(
+        &mut index,
+        &folder,
+        &Bounds { files: 20_000, ..Bounds::default() },
+        &AtomicBool::new(false),
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module::summary(&index, &Disk(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} holds no code in a language that is read."));
     let Summary { text, files, confidence } = made.ok_or_else(none)?;

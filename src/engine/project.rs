@@ -444,7 +444,8 @@ fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<Guide
     }
     text.hidden = u32::try_from(Safe::hidden(&sent)).unwrap_or(u32::MAX);
     if text.hidden > 0 {
-        text.notes.push(format!("{} invisible characters", text.hidden));
+        let word = if text.hidden == 1 { "character" } else { "characters" };
+        text.notes.push(format!("{} invisible {word}", text.hidden));
     }
     let cut = format!("\n[{} more bytes of this file are left out]\n", head.left);
     text.sent = if head.left > 0 { format!("{sent}{cut}").into() } else { sent.as_ref().into() };

@@ -113,13 +113,7 @@ impl Core {
     }
 
     /// Writes a file with rules as the tools would, so that undo takes it back.
-    fn save_rules(
-        &mut self,
-        id: BranchId,
-        path: &str,
-        text: &str,
-        expected: Option<Hash>,
-    ) -> Result<Answer, Failure> {
+    fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
         if !is_rules(path) {
@@ -127,7 +121,8 @@ impl Core {
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
         let tools = self.setup.tools.clone().filter(|_| self.trusted);
-        let tools = tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
+        let tools =
+            tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
         let before = expected.map(|_| tools.text(path, 2 << 20)).transpose().map_err(|why| kept(Failure::user(why)))?;
         if before.as_ref().map(|text| Hash::of(text.as_bytes())) != expected {
             let why = format!("{path} was changed by something else meanwhile.");
@@ -171,9 +166,8 @@ impl Core {
     pub(super) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
         let skills = self.project.skills();
         let found = skills.iter().find(|skill| skill.name == name);
-        let found = found.ok_or_else(|| {
-            Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists them.")
-        })?;
+        let found =
+            found.ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists them."))?;
         let (text, masked) = found.text().map_err(Failure::user)?;
         Ok(Answer::Attached { text: text.into(), masked })
     }
@@ -182,6 +176,10 @@ impl Core {
     pub(super) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
         if *atom == skills::atom() {
             return Some(skills::listed(&self.project.skills()));
+        }
+        let modules = super::modules::current(&self.store, &self.project).unwrap_or_default();
+        if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
+            return Some(super::modules::sent(&card, Some(&stale)));
         }
         let guide = self.guide(path?).ok().filter(|guide| guide.atom == *atom)?;
         guide.found.ok().map(|text| text.sent.to_string())
@@ -260,7 +258,10 @@ impl Ground {
             Some(MarkKind::Exclude) => Stands::Excluded { once: false },
             Some(MarkKind::ExcludeOnce) => Stands::Excluded { once: true },
             _ if goes => Stands::Goes,
-            _ if row.is_some_and(|row| matches!(row.verdict, Verdict::Out { .. }) && matches!(row.reason, Reason::Budget { .. })) => {
+            _ if row.is_some_and(|row| {
+                matches!(row.verdict, Verdict::Out { .. }) && matches!(row.reason, Reason::Budget { .. })
+            }) =>
+            {
                 Stands::NoRoom
             }
             Some(MarkKind::IncludeOnce) => Stands::Goes,
@@ -300,7 +301,8 @@ impl Ground {
 fn thing(kind: ThingKind, item: ProjectItem) -> Thing {
     let mut note = Vec::new();
     if kind == ThingKind::Rules {
-        note.push(item.stands.words());
+        note.extend([item.stands.short().to_owned(), item.stands.words()]);
+        note.dedup();
         if !item.about.is_empty() {
             note.push(format!("for {}", item.about));
         }

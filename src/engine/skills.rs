@@ -138,7 +138,8 @@ impl RunTools for WithSkills {
         if !self.project.skills().is_empty() {
             specs.push(ToolSpec {
                 name: TOOL.into(),
-                description: "Gives the text of a skill: instructions for one kind of work. Load one before such work.".into(),
+                description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
+                    .into(),
                 parameters: serde_json::json!({
                     "type": "object",
                     "properties": {"name": {"type": "string", "description": "The skill's name, as listed"}},

@@ -70,6 +70,17 @@ pub(super) struct Job {
     pub(super) now: i64,
 }
 
+/// What is asked of a model in one call.
+pub(super) struct Asks<'a> {
+    pub(super) prompt: &'a str,
+    /// The prompt, with its version.
+    pub(super) named: String,
+    pub(super) title: String,
+    /// Before the title, over the text.
+    pub(super) label: &'a str,
+    pub(super) text: &'a str,
+}
+
 /// What a job came to.
 pub(super) struct Made {
     pub(super) number: u64,
@@ -103,6 +114,9 @@ impl Job {
 
     /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
+        if self.turns.is_empty() {
+            return;
+        }
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
         let _ = self.events.send(Event::Condensing { branch: self.branch, turns, by: self.by, done, of, tokens });
@@ -217,7 +231,15 @@ impl Job {
             let whole = parts::told(chunk, usize::MAX);
             let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
             let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
-            let (text, end) = self.ask(provider.as_ref(), (done, of), chunk, &text, runs)?;
+            let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
+            let asks = Asks {
+                prompt: prompts::SUMMARISE,
+                named: format!("summary prompt {}", prompts::SUMMARISE_VERSION),
+                title: format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last())),
+                label: "Messages of the conversation",
+                text: &text,
+            };
+            let (text, end) = self.ask(provider.as_ref(), (done, of), &asks, runs)?;
             if end == CallEnd::Truncated {
                 warnings.push("The model's summary was cut at its output limit.".to_owned());
             }
@@ -235,12 +257,11 @@ impl Job {
     }
 
     /// One call; asked again in other words while the server names what it wants changed.
-    fn ask(
+    pub(super) fn ask(
         &self,
         provider: &dyn Provider,
         part: (u32, u32),
-        chunk: &[SourceTurn],
-        text: &str,
+        asks: &Asks<'_>,
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
         let mut shape = RequestShape {
@@ -251,7 +272,7 @@ impl Job {
             tools: Vec::new(),
         };
         for _ in 0..QUIRKS {
-            let (plan, wire, stored) = self.planned(&shape, chunk, text)?;
+            let (plan, wire, stored) = self.planned(&shape, asks)?;
             let whose = (self.session, self.branch);
             let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
             self.store.write(vec![
@@ -288,21 +309,14 @@ impl Job {
     }
 
     /// The plan and bytes of a call that asks for a summary: our prompt, and the sources as one delimited message.
-    fn planned(
-        &self,
-        shape: &RequestShape,
-        chunk: &[SourceTurn],
-        text: &str,
-    ) -> Result<(ContextPlan, Wire, String), Failure> {
+    fn planned(&self, shape: &RequestShape, asks: &Asks<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
         let mut bag = Bag::default();
-        let prompt = project::block("Instructions", prompts::SUMMARISE);
+        let prompt = project::block("Instructions", asks.prompt);
         let prompt_hash = Hash::of(prompt.as_bytes());
-        let named = format!("summary prompt {}", prompts::SUMMARISE_VERSION);
         let counted = (prompt_hash, self.count(&prompt));
-        let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
-        let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
-        let title = format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last()));
-        let content = Content::text(project::fenced(&format!("Messages of the conversation: {title}"), text));
+        let system = Block::new(Section::System, RowKind::Text, counted, &asks.named, Reason::Instructions);
+        let title = asks.title.clone();
+        let content = Content::text(project::fenced(&format!("{}: {title}", asks.label), asks.text));
         let key = content.hash();
         let standing = Standing { joins: shape.dialect.strict_alternation, ..Standing::default() };
         let tokens = self.count(&project::wire_text(key, Role::User, &content, Form::Full, standing));

@@ -4,8 +4,8 @@
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
-    branches, capsules, counts, embeddings, journal, memory, modules, nodes, plans, races, removal, retrieval, runs, sessions,
-    shelves, steps, tags, traces,
+    branches, capsules, counts, embeddings, journal, memory, modules, nodes, plans, races, removal, retrieval, runs,
+    sessions, shelves, steps, tags, traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};

@@ -25,11 +25,10 @@ impl Store {
 /// A new version; what was undone before it is gone.
 pub(super) fn put(apply: &Apply<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
     apply.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
-    apply.run("INSERT INTO module_card (root, path, body, undone) VALUES (?1, ?2, ?3, 0)", &[
-        &root,
-        &card.path,
-        &Json(card),
-    ])?;
+    apply.run(
+        "INSERT INTO module_card (root, path, body, undone) VALUES (?1, ?2, ?3, 0)",
+        &[&root, &card.path, &Json(card)],
+    )?;
     apply.run(
         "DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND n NOT IN
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 ORDER BY n DESC LIMIT ?3)",

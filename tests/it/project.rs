@@ -3,14 +3,19 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
+use pleach::domain::branch::Overrides;
+use pleach::domain::capsule::CapsuleSource;
+use pleach::domain::condense::By;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mark::MarkKind;
+use pleach::domain::mode::Mode;
+use pleach::domain::module::ModuleVersion;
 use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::policy::Section;
 use pleach::domain::project::Stands;
 use pleach::domain::trace::ToolStatus;
 use pleach::domain::versions::{Editing, ThingKind};
-use pleach::engine::api::{Act, Answer, Draft, Event, FileAct, Item, ProjectAct, Request, ThingAct};
+use pleach::engine::api::{Act, Answer, Draft, Event, FileAct, Item, ModuleAct, ProjectAct, Request, ThingAct};
 use pleach::tools::{Acting, Workspace};
 use serde_json::Value;
 use std::fs;
@@ -139,7 +144,9 @@ fn the_nearest_stand_last_and_inner_ones_come_with_what_is_named_or_touched() {
     assert!(messages[0].1.contains("my own rule") && !messages[0].1.contains("rule of the"), "{messages:?}");
     let text = &messages[1].1;
     let at = |what: &str| text.find(what).unwrap();
-    assert!(at("rule of the repository") < at("rule of the workspace") && at("rule of the workspace") < at("rule of deep"));
+    assert!(
+        at("rule of the repository") < at("rule of the workspace") && at("rule of the workspace") < at("rule of deep")
+    );
     // Without a repository around it nothing above the workspace counts.
     fs::remove_dir(above.join(".git")).unwrap();
     assert!(!paths(&client.whole_plan(branch, &hello())).contains(&"../AGENTS.md".to_owned()));
@@ -150,7 +157,10 @@ fn claude_is_read_only_where_no_agents_stands_and_puts_in_what_it_names() {
     let model = Model::new([]);
     let bench = bench(&model);
     let work = bench.workspace.clone();
-    put(&work.join("CLAUDE.md"), "fallback\n@docs/style.md\n- @../outside.md\n```\n@docs/style.md\n```\n@CLAUDE.md\n@gone.md\n");
+    put(
+        &work.join("CLAUDE.md"),
+        "fallback\n@docs/style.md\n- @../outside.md\n```\n@docs/style.md\n```\n@CLAUDE.md\n@gone.md\n",
+    );
     put(&work.join("docs/style.md"), "Two spaces.\n@more.md\n");
     put(&work.join("docs/more.md"), "And no tabs.");
     put(&work.parent().unwrap().join("outside.md"), "secret of the outside");
@@ -163,8 +173,14 @@ fn claude_is_read_only_where_no_agents_stands_and_puts_in_what_it_names() {
     assert_eq!(count("secret of the outside"), 0);
     let plan = client.whole_plan(branch, &hello());
     let title = &rules(&plan)[0].title;
-    assert!(title.contains("docs/style.md put in") && title.contains("../outside.md not put in: it lies outside"), "{title}");
-    assert!(title.contains("gone.md not put in: it does not exist") && title.contains("CLAUDE.md not put in"), "{title}");
+    assert!(
+        title.contains("docs/style.md put in") && title.contains("../outside.md not put in: it lies outside"),
+        "{title}"
+    );
+    assert!(
+        title.contains("gone.md not put in: it does not exist") && title.contains("CLAUDE.md not put in"),
+        "{title}"
+    );
     // A file that is named counts as part of it.
     put(&work.join("docs/more.md"), "Tabs are fine.");
     let plan = client.whole_plan(branch, &hello());
@@ -190,7 +206,9 @@ fn an_untrusted_folder_contributes_nothing_and_the_plan_says_so_once() {
     assert_eq!((times(&body(&model, 0), RULE), times(&body(&model, 0), "evil")), (0, 0));
     client.must(Request::Trust { trusted: true });
     let plan = client.whole_plan(branch, &hello());
-    assert!(paths(&plan) == ["AGENTS.md"] && plan.warnings.iter().all(|w| !matches!(w, Warning::RulesUntrusted { .. })));
+    assert!(
+        paths(&plan) == ["AGENTS.md"] && plan.warnings.iter().all(|w| !matches!(w, Warning::RulesUntrusted { .. }))
+    );
 }
 
 #[test]
@@ -265,11 +283,15 @@ fn a_change_is_told_and_what_was_drawn_goes_as_it_was_drawn() {
     put(&file, "new rule, longer");
     // The change is seen by itself, and the plan on the screen made again.
     let other = |event: &Event| match event {
-        Event::Planned { planned: pleach::engine::api::Planned::Plan { request_digest, .. }, .. } => *request_digest != digest,
+        Event::Planned { planned: pleach::engine::api::Planned::Plan { request_digest, .. }, .. } => {
+            *request_digest != digest
+        }
         _ => false,
     };
     let at = client.wait(from, other);
-    let Event::Planned { planned: pleach::engine::api::Planned::Plan { plan, .. }, .. } = &client.seen[at] else { panic!() };
+    let Event::Planned { planned: pleach::engine::api::Planned::Plan { plan, .. }, .. } = &client.seen[at] else {
+        panic!()
+    };
     assert!(matches!(rules(plan)[0].reason, Reason::ProjectRules { changed: true, .. }), "{:?}", rules(plan)[0].reason);
     let _ = id;
     client.turn(branch, &hello());
@@ -282,7 +304,11 @@ fn a_change_is_told_and_what_was_drawn_goes_as_it_was_drawn() {
     let mut client = bench.start_with(|setup| setup.patient = true);
     client.open();
     let plan = client.whole_plan(branch, &hello());
-    assert!(matches!(rules(&plan)[0].reason, Reason::ProjectRules { changed: true, .. }), "{:?}", rules(&plan)[0].reason);
+    assert!(
+        matches!(rules(&plan)[0].reason, Reason::ProjectRules { changed: true, .. }),
+        "{:?}",
+        rules(&plan)[0].reason
+    );
 }
 
 #[test]
@@ -366,7 +392,10 @@ fn skills_are_named_loaded_and_taken_out() {
     assert_eq!((row.section(), row.title.as_str()), (Some(Section::Orientation), "skills: pdf, x"));
     client.turn(branch, &hello());
     let (first, second) = (body(&model, 0), body(&model, 1));
-    assert_eq!((times(&first, "pdf: Reads PDF files"), times(&first, "step 815"), times(&second, "step 815")), (1, 0, 1));
+    assert_eq!(
+        (times(&first, "pdf: Reads PDF files"), times(&first, "step 815"), times(&second, "step 815")),
+        (1, 0, 1)
+    );
     let trace = client.open().traces.last().cloned().unwrap();
     assert_eq!((trace.name.as_str(), trace.status), ("load_skill", Some(ToolStatus::Ok)));
     match client.must(Request::Files(FileAct::Read { path: "skill:pdf".into() })) {
@@ -410,4 +439,134 @@ fn the_command_line_lists_excludes_and_shows() {
     assert_eq!(json(&["project"])["items"][0]["stands"], "excluded");
     json(&["project", "include", "AGENTS.md"]);
     assert_eq!(json(&["project"])["items"][0]["stands"], "goes");
+}
+
+fn make(branch: BranchId, path: &str, by: By) -> Request {
+    Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path: path.into(), by }))
+}
+
+fn modules(plan: &ContextPlan) -> Vec<&Row> {
+    plan.rows.iter().filter(|row| row.kind == RowKind::Module).collect()
+}
+
+fn listed(client: &mut Client, branch: BranchId) -> Vec<ModuleVersion> {
+    match client.must(Request::Project(ProjectAct::Module(ModuleAct::List { branch }))) {
+        Answer::Modules(all) => all,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn heavy() -> Overrides {
+    Overrides { mode: Some(Mode::Heavy), ..Overrides::default() }
+}
+
+#[test]
+fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let work = bench.workspace.clone();
+    put(&work.join("src/bees/mod.rs"), "//! Bees and their dances.\npub mod dance;\n");
+    put(
+        &work.join("src/bees/dance.rs"),
+        "//! Dances.\n\n/// Waggles about.\npub fn waggle() {}\npub fn all() { waggle(); }\n",
+    );
+    put(&work.join("other/x.py"), "\"\"\"Other things.\"\"\"\ndef run():\n    pass\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    client.must(make(branch, "src/bees", By::Extractive));
+    let plan = client.whole_plan(branch, &hello());
+    assert!(modules(&plan).is_empty(), "not in Light");
+    client.must(Request::Override { branch, overrides: heavy() });
+    let plan = client.whole_plan(branch, &hello());
+    let row = modules(&plan)[0];
+    assert_eq!((row.section(), row.included()), (Some(Section::Orientation), true));
+    assert!(row.title.contains("fresh") && row.tokens > 30, "{row:?}");
+    client.turn(branch, &hello());
+    let sent = body(&model, 0);
+    assert_eq!((times(&sent, "Bees and their dances."), times(&sent, "It is no source")), (1, 1));
+    assert!(said(&sent).iter().all(|(role, content)| role == "user" || !content.contains("Bees and")));
+    // One byte of one file, and it is said to be stale; made anew, it is fresh again, and the version before stays.
+    put(&work.join("src/bees/dance.rs"), "//! Dances too.\npub fn waggle() {}\n");
+    let plan = client.whole_plan(branch, &hello());
+    assert!(modules(&plan)[0].title.contains("stale: 1 of 2 files"), "{:?}", modules(&plan)[0]);
+    client.turn(branch, &hello());
+    assert_eq!(times(&body(&model, 1), "stale: 1 of 2 files changed since"), 1);
+    client.must(make(branch, "src/bees", By::Extractive));
+    let all = listed(&mut client, branch);
+    assert_eq!(all.iter().map(|one| one.current).collect::<Vec<_>>(), [true, false]);
+    assert!(all[0].stale.as_ref().is_some_and(|stale| stale.count == 0) && all[0].card.text.contains("Dances too"));
+    // In a person's words, undone, excluded.
+    let edit = ModuleAct::Edit { path: "src/bees".into(), text: "Mine.".into() };
+    client.must(Request::Project(ProjectAct::Module(edit)));
+    assert_eq!(things(&mut client, branch, ThingKind::Modules)[0].versions.len(), 3);
+    let step = |forward| Request::Project(ProjectAct::Module(ModuleAct::Step { path: "src/bees".into(), forward }));
+    client.must(step(false));
+    assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text.contains("Dances too")));
+    client.must(step(true));
+    assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text == "Mine."));
+    let atom = modules(&client.whole_plan(branch, &hello()))[0].atom;
+    let out = Act::Set { kind: MarkKind::Exclude, toggle: true };
+    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act: out });
+    assert!(!modules(&client.whole_plan(branch, &hello()))[0].included());
+    match client.must(Request::RowText { branch, atom }) {
+        Answer::Text(text) => assert!(text.contains("Mine.")),
+        other => panic!("{other:?}"),
+    }
+    client.must(Request::Undo);
+    // Files and folders outside, and what holds no code, are refused.
+    put(&work.join("notes/a.txt"), "x");
+    for path in ["../x", "/etc", "notes", "gone"] {
+        assert!(client.ask(make(branch, path, By::Extractive)).is_err(), "{path}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc", work.join("etc")).unwrap();
+        assert!(client.ask(make(branch, "etc", By::Extractive)).unwrap_err().what.contains("leads out"));
+    }
+    // What is named or touched comes first; without trust none.
+    client.must(make(branch, "other/x.py", By::Extractive));
+    let plan = client.whole_plan(branch, &message("what of @other/x.py"));
+    assert!(modules(&plan)[0].title.contains("other/x.py"), "{:?}", modules(&plan));
+    client.must(Request::Trust { trusted: false });
+    assert!(modules(&client.whole_plan(branch, &hello())).is_empty());
+    assert!(client.ask(make(branch, "other", By::Extractive)).is_err());
+}
+
+#[test]
+fn a_model_writes_a_summary_in_a_call_that_is_counted() {
+    let model = Model::new([text("`Hive` in hive.rs keeps bees; `wasp_nest` does not exist.")]);
+    let bench = bench(&model);
+    put(&bench.workspace.join("hive.rs"), "/// Keeps bees.\npub struct Hive;\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    client.must(make(branch, ".", By::Model));
+    let sent = body(&model, 0);
+    assert!(times(&sent, "You sum up a part of a program") == 1 && times(&sent, "pub struct Hive;") == 1, "{sent}");
+    let all = listed(&mut client, branch);
+    assert_eq!(all[0].card.source, CapsuleSource::Llm);
+    assert_eq!((all[0].card.confidence, all[0].card.model.as_deref()), (500, Some("one-model")));
+    assert_eq!(client.runs().len(), 1, "the call is written down");
+    client.must(Request::Override { branch, overrides: heavy() });
+    client.turn(branch, &hello());
+    assert_eq!(times(&body(&model, 1), "by the model one-model"), 1);
+}
+
+#[test]
+fn a_part_is_summed_up_on_the_command_line() {
+    let home = Home::new("");
+    let folder = home.workspace();
+    home.configure(&format!("trusted_folders = [{:?}]\n", folder.display().to_string()));
+    put(&folder.join("src/lib.rs"), "//! A library of things.\npub fn thing() {}\n");
+    let made = home.ok(&["capsule", "src"]);
+    assert!(made.contains("Summed up src from 1 file"), "{made}");
+    let all = home.json(&["capsule"]);
+    assert_eq!(
+        (&all[0]["path"], &all[0]["source"], &all[0]["stale"]["count"]),
+        (&"src".into(), &"extractive".into(), &0.into())
+    );
+    let plan = home.json(&["plan", "hello there", "--mode", "heavy"]);
+    let row = plan["included"].as_array().unwrap().iter().find(|row| row["kind"] == "module").unwrap();
+    assert_eq!((&row["section"], &row["source"]["path"]), (&"orientation".into(), &"src".into()));
+    home.ok(&["capsule", "src", "--undo"]);
+    assert_eq!(home.json(&["capsule"])[0]["current"], false);
 }

@@ -1,6 +1,7 @@
 //! What is asked about what a project says of itself: its rules and skills.
 //! Not for: what comes back (`domain::project`) or files that go with a message (`acts`).
 
+use crate::domain::condense::By;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 
@@ -47,6 +48,8 @@ pub enum ModuleAct {
         branch: BranchId,
         /// The folder or file; `.` is the workspace.
         path: String,
+        /// By whom: from names and comments, or by the branch's model.
+        by: By,
     },
     /// All versions; answered by [`Answer::Modules`](super::Answer::Modules).
     List {

@@ -91,7 +91,7 @@ pub const WORDED: &[Worded] = &[
     Worded { name: "theme", words: "NAME", sentence: "Take these colours; without a name, choose them by looking." },
     Worded {
         name: "capsule",
-        words: "PATH",
+        words: "PATH [by model]",
         sentence: "Sum up a folder or file of the program; without a path, look at the summaries.",
     },
     Worded {

@@ -2,6 +2,7 @@
 //! Not for: moving about (`lists`) or the lists of summaries and memories that act otherwise (`drafts`, `memories`).
 
 use super::{ask, branches, send, trouble, wire};
+use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
@@ -119,7 +120,9 @@ fn edit(model: &mut Model) {
             ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
             ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
             ThingKind::Modules => "No part of the program is summed up yet; /capsule PATH does it.",
-            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => "There is nothing to edit.",
+            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => {
+                "There is nothing to edit."
+            }
         };
         return model.status.say(Weight::Notice, text, model.now);
     };
@@ -137,7 +140,9 @@ fn edit(model: &mut Model) {
             let expected = Some(Hash::of(text.as_bytes()));
             (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
         }
-        (Editing::Here, ThingKind::Modules) => (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone())),
+        (Editing::Here, ThingKind::Modules) => {
+            (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
+        }
         (Editing::Here, ThingKind::Skills) => return,
         (Editing::Here, ThingKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
@@ -206,9 +211,7 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
         Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
-        Edited::Rules { branch, path, expected } => {
-            Request::Project(ProjectAct::Save { branch, path, text, expected })
-        }
+        Edited::Rules { branch, path, expected } => Request::Project(ProjectAct::Save { branch, path, text, expected }),
         Edited::Module(path) => Request::Project(ProjectAct::Module(ModuleAct::Edit { path, text })),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
@@ -272,11 +275,9 @@ fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         ThingKind::Rules => thing.id.clone(),
         ThingKind::Skills => "skills".to_owned(),
-        ThingKind::State
-        | ThingKind::Summaries
-        | ThingKind::Memories
-        | ThingKind::Policies
-        | ThingKind::Modules => return,
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies | ThingKind::Modules => {
+            return;
+        }
     };
     let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
     send(model, Request::Project(act), Pending::ThingAct, out);
@@ -284,16 +285,21 @@ fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Has the selected summary of a part of the program made anew.
 fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
-    let selected = top(model).filter(|shop| shop.kind == ThingKind::Modules).and_then(Workshop::selected);
-    let Some(path) = selected.map(|thing| thing.id.clone()) else { return };
-    capsule(model, path, out);
+    let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
+    let Some(thing) = shop.and_then(Workshop::selected) else { return };
+    // As the one that stands was made.
+    let by = if thing.note.contains("by the model") { " by model" } else { "" };
+    let words = format!("{}{by}", thing.id);
+    capsule(model, &words, out);
 }
 
 /// Has a part of the program summed up.
-pub(super) fn capsule(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
+pub(super) fn capsule(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let (path, by) = words.strip_suffix(" by model").map_or((words, By::Extractive), |path| (path, By::Model));
+    let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.status.say(Weight::Notice, format!("{path} is being summed up."), model.now);
-    send(model, Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path })), Pending::ThingAct, out);
+    send(model, Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path, by })), Pending::ThingAct, out);
 }
 
 /// Puts a skill into the message.

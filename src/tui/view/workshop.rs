@@ -86,11 +86,8 @@ fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     if !project.is_empty() {
         words.splice(0..usize::from(shop.kind == ThingKind::Skills), project);
     }
-    let versioned = [
-        (Action::OlderVersion, "older"),
-        (Action::NewerVersion, "newer"),
-        (Action::TurnView, "other view"),
-    ];
+    let versioned =
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, "leave")]);
     if policies {
@@ -145,12 +142,16 @@ fn none(look: &Look<'_>, kind: ThingKind) -> String {
         }
         ThingKind::Memories => "Nothing is remembered yet. /remember TEXT keeps something.".to_owned(),
         ThingKind::Policies => "There are no policies.".to_owned(),
-        ThingKind::Rules => "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
+        ThingKind::Rules => {
+            "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
                              beside your settings. One in a folder goes with each call once the folder is trusted."
-            .to_owned(),
-        ThingKind::Modules => "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
+                .to_owned()
+        }
+        ThingKind::Modules => {
+            "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
                                says of itself; such summaries go with calls in mode Heavy."
-            .to_owned(),
+                .to_owned()
+        }
         ThingKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills or \
                               .pleach/skills, here (in a trusted folder) or in your home."
             .to_owned(),
@@ -225,7 +226,12 @@ fn said(look: &Look<'_>) -> Option<Line> {
 }
 
 fn heading(thing: &Thing) -> String {
-    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", thing.note) };
+    // Where the list says it in a word, it is said in full here.
+    let full = |note: &str| match note.split_once("; ") {
+        Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
+        _ => note.to_owned(),
+    };
+    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", full(&thing.note)) };
     let goes = if thing.kind == ThingKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
     format!("{}{goes}{note}", thing.title)
 }
@@ -262,7 +268,9 @@ fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
     let Some(shown) = shop.shown() else { return Vec::new() };
     match shop.other() {
         Some(other) => compared(other, shown, width),
-        None if thing.kind == ThingKind::Policies => Flow::exact(&shown.text, width, Ink::Text),
+        None if matches!(thing.kind, ThingKind::Policies | ThingKind::Rules | ThingKind::Skills) => {
+            Flow::exact(&shown.text, width, Ink::Text)
+        }
         None => Flow::all(&shown.text, width, Ink::Text),
     }
 }
