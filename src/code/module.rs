@@ -50,7 +50,7 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.shown.cmp(&b.0.shown)));
     let mut text = figures(&files, name);
     let header = |file: &File| sources.text(&file.path).map(|text| opening(&text)).unwrap_or_default();
-    let main = files.iter().find(|(file, _)| leads(&file.shown)).or(files.first());
+    let main = files.iter().find(|(file, _)| leads(&file.shown)).or(files.first().filter(|_| files.len() == 1));
     let about = main.map(|(file, _)| header(file)).unwrap_or_default();
     if !about.is_empty() {
         let _ = writeln!(text, "{about}");

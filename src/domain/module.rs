@@ -36,7 +36,7 @@ impl ModuleCard {
     #[must_use]
     pub fn by(&self) -> String {
         match (self.source, &self.model) {
-            (CapsuleSource::Extractive, _) => "the program, from names and comments".into(),
+            (CapsuleSource::Extractive, _) => "pleach, from names and comments".into(),
             (CapsuleSource::Llm, Some(model)) => format!("the model {model}"),
             (CapsuleSource::Llm, None) => "a model".into(),
             (CapsuleSource::User, _) => "the user".into(),

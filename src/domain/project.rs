@@ -81,7 +81,7 @@ impl Stands {
     #[must_use]
     pub fn words(&self) -> String {
         let why = match self {
-            Self::Goes => "with each call",
+            Self::Goes => "with the next call",
             Self::Waits => "until a file near it is named or touched",
             Self::Excluded { once: false } => "on this branch",
             Self::Excluded { once: true } => "from this call",

@@ -108,18 +108,26 @@ pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
     Ok(())
 }
 
-fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
-    let (section, reason, label) = if guide.own {
-        let reason = Reason::OwnRules { changed: false, left: text.left };
-        (Section::Guidelines, reason, format!("The user's own rules for all projects, from {}", guide.path))
+/// Rules as they are sent.
+pub(super) fn sent(guide: &Guide, text: &GuideText) -> String {
+    let label = if guide.own {
+        format!("The user's own rules for all projects, from {}", guide.path)
     } else {
-        let reason = Reason::ProjectRules { folder: guide.folder.clone(), changed: false, left: text.left };
-        let label = format!(
+        format!(
             "Rules of this project for work in {}, from {}. Follow them; rules that come later, and the user's own words, stand \
              above them",
             guide.folder, guide.path
-        );
-        (Section::Orientation, reason, label)
+        )
+    };
+    fenced(&label, &text.sent)
+}
+
+fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
+    let (section, reason) = if guide.own {
+        (Section::Guidelines, Reason::OwnRules { changed: false, left: text.left })
+    } else {
+        let reason = Reason::ProjectRules { folder: guide.folder.clone(), changed: false, left: text.left };
+        (Section::Orientation, reason)
     };
     let notes = if text.notes.is_empty() { String::new() } else { format!(" ({})", text.notes.join("; ")) };
     Candidate {
@@ -128,7 +136,7 @@ fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
         atom: guide.atom,
         title: format!("{}{notes}", guide.path),
         path: Some(guide.path.clone()),
-        text: fenced(&label, &text.sent),
+        text: sent(guide, text),
         reason,
         off: guide.off,
         below: false,

@@ -4,6 +4,7 @@
 
 use super::api::{Act, Answer, Item, ProjectAct, Ticket};
 use super::core::{Core, Inbox};
+use super::guidance;
 use super::project::{Guide, GuideText, NAMES, Project};
 use super::skills;
 use crate::domain::failure::{Failure, FailureKind};
@@ -237,7 +238,7 @@ impl Ground {
             title: guide.path.clone(),
             about: if guide.own { "all projects, your own".into() } else { guide.folder.clone() },
             stands: self.stands(guide),
-            tokens: self.counter.count(self.encoding, &text.sent),
+            tokens: guide.found.as_ref().map_or(0, |text| self.counter.count(self.encoding, &guidance::sent(guide, text))),
             bytes: text.bytes,
             left: text.left,
             notes: text.notes.clone(),

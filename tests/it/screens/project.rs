@@ -47,7 +47,7 @@ fn rules() -> Vec<Thing> {
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
-            "goes; goes with each call; for all projects, your own; 31 tok est",
+            "goes; goes with the next call; for all projects, your own; 31 tok est",
             true,
             outside,
             "Be brief.",
@@ -61,7 +61,7 @@ fn rules() -> Vec<Thing> {
         ),
         thing(
             "AGENTS.md",
-            "goes; goes with each call; for the workspace; 88 tok est; 1 invisible character",
+            "goes; goes with the next call; for the workspace; 88 tok est; 1 invisible character",
             true,
             Editing::Here,
             RULES,
@@ -169,7 +169,7 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
-    let note = "fresh; 412 tok est; by the program, from names and comments; speaks of 64 % of it; commit 6916441a";
+    let note = "fresh; 412 tok est; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
     let stale = "stale; stale: 2 of 12 files changed since; 201 tok est; by the model m; 97 % of the names in it stand in the files";
     fill(
         &mut stage,
