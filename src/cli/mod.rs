@@ -37,7 +37,6 @@ mod whatif;
 
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
-use crate::domain::condense::By;
 use crate::domain::failure::Failure;
 use crate::domain::record::{Reading, Transcript};
 use crate::domain::safe::Safe;
@@ -203,11 +202,7 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Rules(command)) => consent::rules(self, command),
-            Some(Command::Capsule { path, by_model, undo, redo }) => {
-                let by = if *by_model { By::Model } else { By::Extractive };
-                project::capsule(self, path.as_deref(), by, (*undo, *redo))
-            }
-            Some(Command::Project { command }) => project::project(self, command.as_ref()),
+            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),

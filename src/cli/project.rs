@@ -2,6 +2,7 @@
 //! Not for: rules about tools (`consent`).
 
 use super::Run;
+use super::args::Command;
 use super::client::unexpected;
 use super::output::{column, number};
 use super::pick;
@@ -37,8 +38,19 @@ pub enum ProjectCommand {
     },
 }
 
-/// `project`.
-pub(super) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
+/// `project` and `capsule`.
+pub(super) fn command(run: &mut Run<'_, '_>, command: &Command) -> Result<(), Stop> {
+    match command {
+        Command::Project { command } => project(run, command.as_ref()),
+        Command::Capsule { path, by_model, undo, redo } => {
+            let by = if *by_model { By::Model } else { By::Extractive };
+            capsule(run, path.as_deref(), by, (*undo, *redo))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let set = |path: &str, on: bool, once: bool| {
@@ -72,13 +84,7 @@ pub(super) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
     Ok(())
 }
 
-/// `capsule`.
-pub(super) fn capsule(
-    run: &mut Run<'_, '_>,
-    path: Option<&str>,
-    by: By,
-    (undo, redo): (bool, bool),
-) -> Result<(), Stop> {
+fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (bool, bool)) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));

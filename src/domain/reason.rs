@@ -182,6 +182,25 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The sentence about what a project says of itself.
+    fn of_project(&self) -> String {
+        match self {
+            Self::ProjectRules { folder, changed, left } => {
+                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
+            }
+            Self::OwnRules { changed, left } => {
+                format!("Your own rules for all projects.{}", of_file(*changed, *left))
+            }
+            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
+            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::Module { by, stands } => {
+                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
+            }
+            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
+            _ => String::new(),
+        }
+    }
+
     /// The sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -208,18 +227,6 @@ impl Reason {
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
-            Self::ProjectRules { folder, changed, left } => {
-                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
-            }
-            Self::OwnRules { changed, left } => {
-                format!("Your own rules for all projects.{}", of_file(*changed, *left))
-            }
-            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
-            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
-            Self::Module { by, stands } => {
-                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
-            }
-            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
             Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
             Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
@@ -255,6 +262,7 @@ impl Reason {
                     "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
                 )
             }
+            _ => self.of_project(),
         }
     }
 

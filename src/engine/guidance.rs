@@ -8,7 +8,7 @@
 
 use super::gather::{Gathered, Gatherer};
 use super::modules;
-use super::project::{Guide, GuideText, Project};
+use super::project::{AROUND, Guide, GuideText, Project};
 use super::skills;
 use super::snapshot::Snapshot;
 use crate::context;
@@ -54,7 +54,7 @@ struct Candidate {
 pub(super) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
     let Some(project) = gatherer.project.clone() else { return Ok(()) };
     let near = near(gatherer, snapshot, found)?;
-    let guides = project.guides(&near);
+    let guides = project.guides(&near, AROUND);
     if guides.untrusted > 0 {
         found.input.warnings.push(Warning::RulesUntrusted { count: guides.untrusted });
     }

@@ -33,6 +33,7 @@ mod forking;
 mod found;
 mod gather;
 mod guidance;
+mod guide_text;
 mod history;
 mod imported;
 mod labels;

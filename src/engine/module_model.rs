@@ -59,9 +59,9 @@ pub(super) fn asked(job: &Job, root: &Path, card: ModuleCard, runs: &mut Vec<Run
     let provider = job.provider.clone().ok_or_else(none)?;
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
-    let room = (job.rules.budget.prompt.saturating_sub(fixed) / 10 * 9).min(MOST);
+    let space = (job.rules.budget.prompt.saturating_sub(fixed) / 10 * 9).min(MOST);
     let (text, masked) = {
-        let text = shown(root, &card, room, &count);
+        let text = shown(root, &card, space, &count);
         let (text, masked) = secrets::mask(&text);
         (text.into_owned(), masked)
     };
@@ -90,9 +90,9 @@ pub(super) fn asked(job: &Job, root: &Path, card: ModuleCard, runs: &mut Vec<Run
 }
 
 /// What was found in the part, then its files, as far as there is room.
-fn shown(root: &Path, card: &ModuleCard, room: u32, count: &dyn Fn(&str) -> u32) -> String {
+fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut out = format!("{}\n", card.text);
-    let mut left = room;
+    let mut left = space;
     for file in &card.files {
         let Ok(bytes) = std::fs::read(root.join(&file.path)) else { continue };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(ONE)]);

@@ -98,7 +98,9 @@ impl Core {
     pub(super) fn moduled(&mut self, made: Moduled) {
         let Moduled { ticket, branch, root, result, runs } = made;
         if let Ok(session) = self.session_mut(branch) {
-            runs.iter().for_each(|run| session.put_run(run));
+            for run in &runs {
+                session.put_run(run);
+            }
         }
         for run in runs {
             self.say(Event::Run(Box::new(run)));

@@ -2,6 +2,7 @@
 //! Read by the planner's thread and by the one that looks for changes; the engine's own thread only asks what is known.
 //! Not for: putting them into a plan (`guidance`), requests about them (`projecting`) or summaries of modules (`modules`).
 
+use super::guide_text::load;
 use super::setup::{ProjectSetup, Setup};
 use super::skills::{self, Skill};
 use crate::domain::capsule::FileCover;
@@ -12,21 +13,17 @@ use crate::domain::mark::Atom;
 use crate::domain::module::Staleness;
 use crate::domain::plan::{ContextPlan, RowKind};
 use crate::domain::project::{ProjectKind, atom, plain};
-use crate::domain::safe::Safe;
-use crate::domain::tokens::grouped;
-use crate::export::secrets;
-use crate::tools::folder::{Folder, Looked, Stamp, repository};
+use crate::tools::folder::{Folder, Looked, repository};
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files of a folder, the first that is there counts.
 pub(super) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Folders around files that are named or touched, which are looked at.
-const AROUND: usize = 24;
-/// How deep files may name files to be put in their place.
-const DEEPEST: usize = 4;
+pub(super) const AROUND: usize = 24;
+/// Why rules in a folder that git ignores do not go.
+const IGNORED: &str = "lies in a folder that git ignores";
 /// Texts that are kept at hand.
 const KEPT: usize = 200;
 
@@ -60,7 +57,7 @@ pub(super) struct GuideText {
     pub(super) hidden: u32,
     pub(super) notes: Vec<String>,
     /// The files that it was made of, as they were.
-    of: Vec<(PathBuf, Looked)>,
+    pub(super) of: Vec<(PathBuf, Looked)>,
 }
 
 /// Files with rules, farthest first.
@@ -187,7 +184,7 @@ impl Project {
 
     /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
     /// topmost folder down to the nearest.
-    pub(super) fn guides(&self, near: &[String]) -> Guides {
+    pub(super) fn guides(&self, near: &[String], most: usize) -> Guides {
         let (set, trusted) = self.settings();
         let mut guides = Guides::default();
         if !set.rules {
@@ -203,7 +200,7 @@ impl Project {
             guides.list.extend(search.own(own.0, &own.1));
         }
         if let Some(top) = self.top() {
-            for place in places(&top, near) {
+            for place in places(&top, near, most) {
                 match trusted {
                     true => guides.list.extend(search.guide(&top, &place)),
                     false if place.nested => {}
@@ -224,7 +221,7 @@ impl Project {
         let Some(top) = self.top() else { return Vec::new() };
         let mut read = Read::default();
         let mut search = Search { set: &set, read: &mut read, looked: &mut Vec::new() };
-        let named = places(&top, &[]).into_iter().filter_map(|spot| {
+        let named = places(&top, &[], 0).into_iter().filter_map(|spot| {
             let (name, _) = search.name(&top, &spot)?;
             Some(format!("{}{name}", spot.shown))
         });
@@ -308,7 +305,7 @@ struct Spot {
 }
 
 /// The folders from the topmost down to the workspace, then those around the paths that are near.
-fn places(top: &Top, near: &[String]) -> Vec<Spot> {
+fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
     let steps: Vec<Component<'_>> = top.below.components().collect();
     let mut found = Vec::new();
     for depth in 0..=steps.len() {
@@ -324,7 +321,7 @@ fn places(top: &Top, near: &[String]) -> Vec<Spot> {
     let mut inner: Vec<PathBuf> = near.iter().filter_map(|path| beneath(path)).flat_map(|path| around(&path)).collect();
     inner.sort();
     inner.dedup();
-    for folder in inner.into_iter().take(AROUND) {
+    for folder in inner.into_iter().take(most) {
         let shown = plain(&format!("{}/", folder.display()));
         found.push(Spot { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
     }
@@ -371,6 +368,7 @@ impl Search<'_> {
     fn guide(&mut self, top: &Top, spot: &Spot) -> Option<Guide> {
         let (name, there) = self.name(top, spot)?;
         let path = spot.folder.join(name);
+        let foreign = spot.nested && top.folder.ignored(&spot.folder);
         let shown = format!("{}{name}", spot.shown);
         let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
         Some(Guide {
@@ -379,7 +377,8 @@ impl Search<'_> {
             own: false,
             nested: spot.nested,
             off,
-            found: self.text(&top.path, &top.folder, &path, &there),
+            // What a package brought along does not speak for the project.
+            found: if foreign { Err(IGNORED.into()) } else { self.text(&top.path, &top.folder, &path, &there) },
             path: shown,
         })
     }
@@ -409,13 +408,12 @@ impl Search<'_> {
             text.of.first().is_some_and(|(_, first)| first == there)
                 && text.of.iter().skip(1).all(|(path, before)| folder.look(path) == *before)
         });
-        let text = match known {
-            Some(text) => text.clone(),
-            None => {
-                let made = Arc::new(load(folder, path, there, u64::from(self.set.limit.max(256)))?);
-                self.read.texts.insert(key, made.clone());
-                made
-            }
+        let text = if let Some(text) = known {
+            text.clone()
+        } else {
+            let made = Arc::new(load(folder, path, there, u64::from(self.set.limit.max(256)))?);
+            self.read.texts.insert(key, made.clone());
+            made
         };
         self.looked.extend(text.of.iter().skip(1).map(|(path, was)| (root.to_path_buf(), path.clone(), was.clone())));
         Ok(text)
@@ -426,104 +424,4 @@ impl Search<'_> {
 pub(super) fn short(path: &Path, home: Option<&Path>) -> String {
     let inner = home.and_then(|home| path.strip_prefix(home).ok());
     plain(&inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display())))
-}
-
-/// Reads a file with rules, and the files that it names.
-fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<GuideText, String> {
-    let head = folder.head(path, most)?;
-    let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: GuideText::default() };
-    work.text.of.push((path.to_path_buf(), there.clone()));
-    let whole = work.put(&ends(&head.text), path.parent().unwrap_or(Path::new("")), 0);
-    let mut text = work.text;
-    if head.left > 0 {
-        text.notes.push(format!("{} of {} bytes stay out", grouped(head.left), grouped(head.bytes)));
-    }
-    let (sent, masked) = secrets::mask(&whole);
-    if masked > 0 {
-        text.notes.push(format!("{masked} of what looks like secrets masked"));
-    }
-    text.hidden = u32::try_from(Safe::hidden(&sent)).unwrap_or(u32::MAX);
-    if text.hidden > 0 {
-        let word = if text.hidden == 1 { "character" } else { "characters" };
-        text.notes.push(format!("{} invisible {word}", text.hidden));
-    }
-    let cut = format!("\n[{} more bytes of this file are left out]\n", head.left);
-    text.sent = if head.left > 0 { format!("{sent}{cut}").into() } else { sent.as_ref().into() };
-    (text.raw, text.bytes, text.left) = (head.text.into(), head.bytes, head.left);
-    Ok(text)
-}
-
-fn ends(text: &str) -> String {
-    text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
-}
-
-/// Puts files in the place of lines that name them (`@docs/style.md`), as far as they lie inside.
-struct Imports<'a> {
-    folder: &'a Folder,
-    /// Bytes that may still be read.
-    left: u64,
-    text: GuideText,
-}
-
-impl Imports<'_> {
-    fn put(&mut self, text: &str, from: &Path, depth: usize) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut fenced = false;
-        for line in text.split_inclusive('\n') {
-            let bare = line.trim();
-            fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
-            let named = bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).unwrap_or(bare).strip_prefix('@');
-            let named = named.filter(|name| {
-                !fenced && !name.contains(char::is_whitespace) && name.contains(['.', '/']) && name.len() < 300
-            });
-            match named.map(|name| (name, self.import(name, from, depth))) {
-                None => out.push_str(line),
-                Some((name, Ok(inner))) => {
-                    self.text.notes.push(format!("{} put in", plain(name)));
-                    let _ = writeln!(out, "[{0}]\n{1}\n[end of {0}]", plain(name), inner.trim_end());
-                }
-                Some((name, Err(why))) => {
-                    self.text.notes.push(format!("{} not put in: it {why}", plain(name)));
-                    out.push_str(line);
-                }
-            }
-        }
-        out
-    }
-
-    fn import(&mut self, name: &str, from: &Path, depth: usize) -> Result<String, String> {
-        let path = inside(from, name).ok_or("lies outside the folder")?;
-        if depth >= DEEPEST {
-            return Err(format!("is more than {DEEPEST} files deep"));
-        }
-        if self.text.of.iter().any(|(other, _)| *other == path) {
-            return Err("is put in already".into());
-        }
-        let there = self.folder.look(&path);
-        self.text.of.push((path.clone(), there.clone()));
-        match there {
-            Looked::Nothing => return Err("does not exist".into()),
-            Looked::Refused(why) => return Err(why),
-            Looked::File(Stamp { bytes, .. }) if bytes > self.left => return Err("has no room".into()),
-            Looked::File(_) => {}
-        }
-        let head = self.folder.head(&path, self.left)?;
-        self.left = self.left.saturating_sub(head.text.len() as u64);
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        Ok(self.put(&ends(&head.text), &folder, depth + 1))
-    }
-}
-
-/// A path that a file names, beneath the topmost folder; none where it leads out, by its names.
-fn inside(from: &Path, name: &str) -> Option<PathBuf> {
-    let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
-    for step in Path::new(name).components() {
-        match step {
-            Component::Normal(step) if step != "~" => steps.push(step),
-            Component::CurDir => {}
-            Component::ParentDir => drop(steps.pop()?),
-            _ => return None,
-        }
-    }
-    Some(steps.iter().collect())
 }

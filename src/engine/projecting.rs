@@ -5,14 +5,14 @@
 use super::api::{Act, Answer, Item, ProjectAct, Ticket};
 use super::core::{Core, Inbox};
 use super::guidance;
-use super::project::{Guide, GuideText, NAMES, Project};
+use super::project::{AROUND, Guide, GuideText, NAMES, Project};
 use super::skills;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::op::Change;
-use crate::domain::plan::{ContextPlan, Reason, Verdict};
+use crate::domain::plan::{ContextPlan, Reason, Row, Verdict};
 use crate::domain::project::{ProjectItem, ProjectKind, ProjectList, Stands};
 use crate::domain::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::trace::RunTools;
@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Files of the workspace that are looked through for rules.
 const MOST: usize = 50_000;
+/// Folders whose rules are listed.
+const LISTED: usize = 300;
 /// How the list of skills is named.
 pub(super) const SKILLS: &str = "skills";
 
@@ -67,8 +69,7 @@ impl Core {
         };
         let inbox = self.inbox.clone();
         let work = move || {
-            let made = make(&ground);
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(made)));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(make(&ground))));
         };
         let _ = std::thread::Builder::new().name("pleach-project".into()).spawn(work);
         Ok(())
@@ -85,18 +86,18 @@ impl Core {
 
     /// The rules that a path names.
     fn guide(&self, path: &str) -> Result<Guide, Failure> {
-        let found = self.project.guides(&[path.to_owned()]).list.into_iter().find(|guide| guide.path == path);
+        let found = self.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
         let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
         found.ok_or_else(gone)
     }
 
     fn set_item(&mut self, id: BranchId, path: &str, on: Option<bool>, once: bool) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
-        let (atom, off) = if path == SKILLS {
-            (skills::atom(), false)
+        let (atom, off, nested) = if path == SKILLS {
+            (skills::atom(), false, false)
         } else {
             let guide = self.guide(path)?;
-            (guide.atom, guide.off)
+            (guide.atom, guide.off, guide.nested)
         };
         let mark = branch.marks.iter().find(|mark| mark.target == atom).map(|mark| mark.kind);
         let out = mark.is_some_and(MarkKind::excludes);
@@ -104,6 +105,10 @@ impl Core {
         let act = match (on, out, off) {
             (true, true, _) => Act::Clear,
             (true, false, true) => Act::Set { kind: MarkKind::IncludeOnce, toggle: false },
+            (true, false, false) if nested => {
+                let words = "it goes once a file near it is named or touched";
+                return Ok(Answer::Done(format!("{path} is not excluded; {words}.")));
+            }
             (true, false, false) => return Ok(Answer::Done(format!("{path} is not excluded."))),
             (false, true, _) => return Ok(Answer::Done(format!("{path} is excluded already."))),
             (false, false, true) if mark.is_some() => Act::Clear,
@@ -197,7 +202,7 @@ impl Ground {
         let (_, trusted) = self.project.settings();
         let names = self.tools.as_ref().map(|tools| tools.files(MOST).0).unwrap_or_default();
         let near: Vec<String> = names.into_iter().filter(|name| is_rules(name)).collect();
-        let guides = self.project.guides(&near).list;
+        let guides = self.project.guides(&near, LISTED).list;
         let mut items: Vec<ProjectItem> = guides.iter().map(|guide| self.rules(guide)).collect();
         items.extend(self.untrusted());
         let listed = self.marks.iter().find(|mark| mark.target == skills::atom() && mark.kind.excludes());
@@ -238,7 +243,10 @@ impl Ground {
             title: guide.path.clone(),
             about: if guide.own { "all projects, your own".into() } else { guide.folder.clone() },
             stands: self.stands(guide),
-            tokens: guide.found.as_ref().map_or(0, |text| self.counter.count(self.encoding, &guidance::sent(guide, text))),
+            tokens: guide
+                .found
+                .as_ref()
+                .map_or(0, |text| self.counter.count(self.encoding, &guidance::sent(guide, text))),
             bytes: text.bytes,
             left: text.left,
             notes: text.notes.clone(),
@@ -254,7 +262,7 @@ impl Ground {
         }
         let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == guide.atom));
         let mark = self.marks.iter().find(|mark| mark.target == guide.atom).map(|mark| mark.kind);
-        let goes = row.is_some_and(|row| row.included());
+        let goes = row.is_some_and(Row::included);
         match mark {
             Some(MarkKind::Exclude) => Stands::Excluded { once: false },
             Some(MarkKind::ExcludeOnce) => Stands::Excluded { once: true },

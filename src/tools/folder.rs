@@ -5,6 +5,7 @@
 use crate::domain::hash::Hash;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -122,6 +123,32 @@ impl Folder {
         Some(Hash::of(&bytes))
     }
 
+    /// Whether a folder beneath it lies in one that its `.gitignore` files leave out; of two rules the nearer decides.
+    #[must_use]
+    pub fn ignored(&self, folder: &Path) -> bool {
+        const RULES: u64 = 1 << 20;
+        let mut levels: Vec<Gitignore> = Vec::new();
+        let mut path = PathBuf::new();
+        for step in std::iter::once(None).chain(folder.iter().map(Some)) {
+            if let Some(step) = step {
+                path.push(step);
+                let says = levels.iter().rev().map(|rules| rules.matched(&path, true)).find(|found| !found.is_none());
+                if says.is_some_and(|found| found.is_ignore()) {
+                    return true;
+                }
+            }
+            if let Ok(head) = self.head(&path.join(".gitignore"), RULES) {
+                let mut builder = GitignoreBuilder::new(&path);
+                for line in head.text.lines() {
+                    // A line that is no pattern is passed over, as git does.
+                    let _ = builder.add_line(None, line);
+                }
+                levels.extend(builder.build().ok());
+            }
+        }
+        false
+    }
+
     /// Names of the folders in a folder beneath it, in order, at most so many; those that are no UTF-8, or hold a character
     /// that nobody would see, are left out.
     #[must_use]
@@ -215,6 +242,25 @@ mod tests {
         assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
         assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
         assert_eq!(folder.folders(Path::new(""), 9), ["a", "b"]);
+    }
+
+    #[test]
+    fn folders_that_git_ignores_are_known() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("a/keep/x")).unwrap();
+        fs::write(place.path().join(".gitignore"), "node_modules/\n/a/*\n!/a/keep/\n").unwrap();
+        fs::write(place.path().join("a/keep/.gitignore"), "x\n").unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        for (path, ignored) in [
+            ("", false),
+            ("src", false),
+            ("b/node_modules/p", true),
+            ("a/q", true),
+            ("a/keep", false),
+            ("a/keep/x/y", true),
+        ] {
+            assert_eq!(folder.ignored(Path::new(path)), ignored, "{path}");
+        }
     }
 
     #[test]

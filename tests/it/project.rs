@@ -125,6 +125,8 @@ fn the_nearest_stand_last_and_inner_ones_come_with_what_is_named_or_touched() {
     put(&above.join("AGENTS.md"), "rule of the repository");
     put(&work.join("AGENTS.md"), "rule of the workspace");
     put(&work.join("src/AGENTS.md"), "rule of src");
+    put(&work.join(".gitignore"), "node_modules/\n");
+    put(&work.join("node_modules/p/AGENTS.md"), "rule of a package");
     put(&work.join("deep/CLAUDE.md"), "rule of deep");
     put(&work.join("deep/er/x.rs"), "fn x() {}");
     put(&above.join("own/AGENTS.md"), "my own rule");
@@ -136,6 +138,11 @@ fn the_nearest_stand_last_and_inner_ones_come_with_what_is_named_or_touched() {
     assert_eq!(rules(&plan)[0].section(), Some(Section::Guidelines), "the person's own words");
     let named = client.whole_plan(branch, &message("Look at @src/main.rs, please."));
     assert_eq!(paths(&named)[2..], ["AGENTS.md", "src/AGENTS.md"]);
+    let package = client.whole_plan(branch, &message("Look at @node_modules/p/x.js, please."));
+    assert_eq!(paths(&package), paths(&plan), "what a package brings along does not speak for the project");
+    assert!(
+        package.warnings.iter().any(|w| matches!(w, Warning::RulesUnread { why, .. } if why.contains("git ignores")))
+    );
     let attached = client.whole_plan(branch, &message("Look.\n\nFile src/a/b.rs:\n```\nx\n```"));
     assert_eq!(paths(&attached)[2..], ["AGENTS.md", "src/AGENTS.md"]);
     client.turn(branch, &message("Read deep/er/x.rs."));
@@ -278,7 +285,7 @@ fn a_change_is_told_and_what_was_drawn_goes_as_it_was_drawn() {
     let mut client = bench.start();
     let branch = client.session();
     client.turn(branch, &hello());
-    let (id, digest) = client.drawn(branch, &hello()).unwrap();
+    let (_, digest) = client.drawn(branch, &hello()).unwrap();
     let from = client.seen.len();
     put(&file, "new rule, longer");
     // The change is seen by itself, and the plan on the screen made again.
@@ -293,7 +300,6 @@ fn a_change_is_told_and_what_was_drawn_goes_as_it_was_drawn() {
         panic!()
     };
     assert!(matches!(rules(plan)[0].reason, Reason::ProjectRules { changed: true, .. }), "{:?}", rules(plan)[0].reason);
-    let _ = id;
     client.turn(branch, &hello());
     assert_eq!((times(&body(&model, 1), "old rule"), times(&body(&model, 1), "new rule")), (0, 1));
     let plan = client.whole_plan(branch, &hello());
@@ -369,6 +375,12 @@ fn rules_are_listed_and_written_undoably() {
     assert!(client.ask(save("three", expected)).is_err(), "it is no longer what was read");
     client.must(Request::Undo);
     assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
+    let fresh = ProjectAct::Save { branch, path: "doc/AGENTS.md".into(), text: "new".into(), expected: None };
+    client.must(Request::Project(fresh.clone()));
+    assert_eq!(fs::read_to_string(bench.workspace.join("doc/AGENTS.md")).unwrap(), "new\n");
+    assert!(client.ask(Request::Project(fresh)).is_err(), "it exists by now");
+    client.must(Request::Undo);
+    assert!(!bench.workspace.join("doc/AGENTS.md").exists());
     let evil = ProjectAct::Save { branch, path: "../AGENTS.md".into(), text: "x".into(), expected: None };
     assert!(client.ask(Request::Project(evil)).is_err());
     let other = ProjectAct::Save { branch, path: "src/main.rs".into(), text: "x".into(), expected: None };
@@ -470,7 +482,6 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
         &work.join("src/bees/dance.rs"),
         "//! Dances.\n\n/// Waggles about.\npub fn waggle() {}\npub fn all() { waggle(); }\n",
     );
-    put(&work.join("other/x.py"), "\"\"\"Other things.\"\"\"\ndef run():\n    pass\n");
     let mut client = bench.start();
     let branch = client.session();
     client.must(make(branch, "src/bees", By::Extractive));
@@ -513,6 +524,19 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
         other => panic!("{other:?}"),
     }
     client.must(Request::Undo);
+}
+
+#[test]
+fn only_code_of_this_folder_is_summed_up_and_what_is_named_comes_first() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let work = bench.workspace.clone();
+    put(&work.join("src/bees.rs"), "//! Bees.\npub fn fly() {}\n");
+    put(&work.join("other/x.py"), "\"\"\"Other things.\"\"\"\ndef run():\n    pass\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(make(branch, "src", By::Extractive));
     // Files and folders outside, and what holds no code, are refused.
     put(&work.join("notes/a.txt"), "x");
     for path in ["../x", "/etc", "notes", "gone"] {

@@ -15,6 +15,15 @@ use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use tui_textarea::CursorMove;
 
+/// Whether an action is one about things and their versions.
+pub(super) fn owns(run: Action) -> bool {
+    use Action as A;
+    let opens = matches!(run, A::Editors | A::Policies | A::Project | A::Skills | A::Modules);
+    let acts =
+        matches!(run, A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy | A::SwitchThing | A::RenewThing);
+    opens || acts || matches!(run, A::OlderVersion | A::NewerVersion | A::TurnView)
+}
+
 /// The actions about things and their versions.
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
@@ -116,6 +125,10 @@ fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
 fn edit(model: &mut Model) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else {
+        if shop.kind == ThingKind::Rules && shop.loading.is_none() {
+            let what = Edited::Rules { branch: shop.branch, path: "AGENTS.md".to_owned(), expected: None };
+            return push(model, "AGENTS.md: not written yet".to_owned(), "", what);
+        }
         let text = match shop.kind {
             ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
             ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",

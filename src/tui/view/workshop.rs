@@ -144,7 +144,7 @@ fn none(look: &Look<'_>, kind: ThingKind) -> String {
         ThingKind::Policies => "There are no policies.".to_owned(),
         ThingKind::Rules => {
             "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
-                             beside your settings. One in a folder goes with each call once the folder is trusted."
+                             beside your settings. One in a folder goes with each call once the folder is trusted. e writes one here."
                 .to_owned()
         }
         ThingKind::Modules => {

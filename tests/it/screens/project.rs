@@ -108,6 +108,11 @@ fn rules_are_looked_at_taken_out_and_written() {
     fill(&mut stage, ThingKind::Rules, rules());
     stage.press("k e");
     assert!(stage.screen(120, 35).contains("It lies outside this folder"));
+    stage.press("esc").press("ctrl-x p");
+    fill(&mut stage, ThingKind::Rules, Vec::new());
+    stage.press("e").type_text("First rule.").press("ctrl-d");
+    let first = |r: &Request| matches!(r, Request::Project(ProjectAct::Save { expected: None, text, .. }) if text == "First rule.");
+    assert!(first(asked(&stage)), "{:?}", asked(&stage));
 }
 
 #[test]
@@ -170,7 +175,7 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
     let note = "fresh; 412 tok est; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
-    let stale = "stale; stale: 2 of 12 files changed since; 201 tok est; by the model m; 97 % of the names in it stand in the files";
+    let older = "stale; stale: 2 of 12 files changed since; 201 tok est; by the model m; 97 % of the names in it stand in the files";
     fill(
         &mut stage,
         ThingKind::Modules,
@@ -184,7 +189,7 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
                     version("version 1, by the program", old, false, None),
                 ],
             ),
-            thing("src/store", stale, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
+            thing("src/store", older, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
         ],
     );
     pictures("project_modules", &mut stage);
