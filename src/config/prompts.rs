@@ -17,6 +17,10 @@ pub const SUMMARISE_VERSION: u32 = 1;
 pub const MODULE: &str = include_str!("../../assets/prompts/module.md");
 /// Changes when [`MODULE`] does.
 pub const MODULE_VERSION: u32 = 1;
+/// Asks for a session's title.
+pub const TITLE: &str = include_str!("../../assets/prompts/title.md");
+/// Changes when [`TITLE`] does.
+pub const TITLE_VERSION: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -33,7 +37,7 @@ mod tests {
 
     #[test]
     fn none_is_empty() {
-        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE, MODULE] {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE, MODULE, TITLE] {
             assert!(text.trim().len() > 80);
         }
     }

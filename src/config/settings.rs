@@ -33,6 +33,8 @@ pub struct Settings {
     pub compaction: CompactionChoice,
     /// How the model should be.
     pub personality: String,
+    /// What sessions are called that nobody named.
+    pub titles: Titles,
     /// Folders in which tools may be offered.
     pub trusted_folders: Vec<String>,
     /// System prompt.
@@ -194,6 +196,19 @@ impl Default for Project {
     fn default() -> Self {
         Self { rules: true, off: Vec::new(), limit: 32_768, skills: true }
     }
+}
+
+/// What sessions are called that nobody named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Titles {
+    /// When they were made.
+    Date,
+    /// The first words of the first question.
+    #[default]
+    Words,
+    /// What the model makes of the first turn; until then as with [`Self::Words`].
+    Model,
 }
 
 /// How much each branch of a race may take; 0 is no limit.

@@ -36,6 +36,7 @@ pub mod mode;
 pub mod model;
 pub mod module;
 pub mod op;
+pub mod plain;
 pub mod plan;
 pub mod policy;
 pub mod project;

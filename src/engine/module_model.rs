@@ -3,11 +3,10 @@
 //! Not for: finding the part and its files (`modules`), or summaries of turns (`summarise` asks for both).
 
 use super::core::Core;
-use super::summarise::{Asks, Job};
+use super::errand::{Errand, Order};
 use crate::config::prompts;
 use crate::domain::branch::Branch;
-use crate::domain::capsule::{CapsuleKind, CapsuleSource};
-use crate::domain::condense::By;
+use crate::domain::capsule::CapsuleSource;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::module::ModuleCard;
 use crate::domain::run::RunCard;
@@ -28,35 +27,20 @@ const SHORTEST: usize = 4;
 
 impl Core {
     /// What a call about a module needs.
-    pub(super) fn module_job(&self, branch: &Branch) -> Result<Job, Failure> {
+    pub(super) fn module_job(&self, branch: &Branch) -> Result<Errand, Failure> {
         let rules = self.rules(branch)?;
-        Ok(Job {
-            number: 0,
-            ticket: None,
-            branch: branch.id,
-            session: branch.session,
-            kind: CapsuleKind::Module,
-            lane: String::new(),
-            parent: None,
-            turns: Vec::new(),
-            stays: Vec::new(),
-            by: By::Model,
-            cause: None,
-            provider: Some(self.setup.servers.provider(&rules.profile)?),
-            rules,
-            store: self.store.clone(),
-            counter: self.setup.counter.clone(),
-            cancel: Arc::new(AtomicBool::new(false)),
-            events: self.events.clone(),
-            now: self.now(),
-        })
+        let provider = self.setup.servers.provider(&rules.profile)?;
+        Ok(self.errand(branch, rules, Some(provider), Arc::new(AtomicBool::new(false))))
     }
 }
 
 /// The same summary in the model's words.
-pub(super) fn asked(job: &Job, root: &Path, card: ModuleCard, runs: &mut Vec<RunCard>) -> Result<ModuleCard, Failure> {
-    let none = || Failure::user("There is no model to ask.").todo("Leave --by-model out.");
-    let provider = job.provider.clone().ok_or_else(none)?;
+pub(super) fn asked(
+    job: &Errand,
+    root: &Path,
+    card: ModuleCard,
+    runs: &mut Vec<RunCard>,
+) -> Result<ModuleCard, Failure> {
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
     let space = (job.rules.budget.prompt.saturating_sub(fixed) / 10 * 9).min(MOST);
@@ -66,14 +50,16 @@ pub(super) fn asked(job: &Job, root: &Path, card: ModuleCard, runs: &mut Vec<Run
         (text.into_owned(), masked)
     };
     tracing::debug!(masked, "files for a summary");
-    let asks = Asks {
+    let order = Order {
+        what: "summary",
+        policy: "module",
         prompt: prompts::MODULE,
-        named: format!("module prompt {}", prompts::MODULE_VERSION),
-        title: format!("{} to be summed up", card.path),
-        label: "A part of the program",
+        version: prompts::MODULE_VERSION,
+        title: format!("A part of a program, {}, to be summed up", card.path),
         text: &text,
+        otherwise: "Have it summed up without a model.",
     };
-    let (said, _) = job.ask(provider.as_ref(), (0, 1), &asks, runs)?;
+    let (said, _) = job.ask(&order, &mut |_| {}, runs)?;
     let (said, _) = secrets::mask(&said);
     let said = said.trim().to_owned();
     if said.is_empty() {

@@ -148,6 +148,8 @@ pub struct Setup {
     pub race: Limits,
     /// What of a project is looked at.
     pub project: ProjectSetup,
+    /// What sessions are called that nobody named.
+    pub titles: crate::config::settings::Titles,
     /// The workspace folder.
     pub workspace: String,
     /// Whether it is trusted.

@@ -83,6 +83,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         rounds: settings.tools.rounds.max(1),
         race: settings.race.limits(),
         project: project(config),
+        titles: settings.titles,
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),

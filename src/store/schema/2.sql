@@ -170,3 +170,11 @@ CREATE TABLE module_card (
   undone INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX module_card_by_path ON module_card (root, path, n);
+
+-- Titles of sessions that a model made, by each message that was read for it: they go with it.
+CREATE TABLE made_title (
+  session INTEGER NOT NULL REFERENCES session (n),
+  node BLOB NOT NULL,
+  title TEXT NOT NULL,
+  PRIMARY KEY (session, node, title)
+) STRICT, WITHOUT ROWID;

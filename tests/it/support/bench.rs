@@ -317,6 +317,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         rounds: bench.rounds,
         race: pleach::domain::race::Limits::default(),
         project: ProjectSetup { rules: true, skills: true, limit: 32_768, ..ProjectSetup::default() },
+        titles: pleach::config::settings::Titles::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
         save_trust: Arc::new(|_| Ok(())),
