@@ -9,6 +9,7 @@ use super::consent::RulesCommand;
 use super::mcp::McpCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
+use super::project::ProjectCommand;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -224,6 +225,27 @@ pub enum Command {
     /// Rules about what tools may do without asking.
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Rules of the project (AGENTS.md) and skills: how each stands to the next call; take one out of the branch's calls.
+    Project {
+        /// What to do; lists them when left out.
+        #[command(subcommand)]
+        command: Option<ProjectCommand>,
+    },
+    /// Sum up a folder or file of the program from what it says of itself; without a path, list the summaries. They go with
+    /// calls in mode Heavy, marked as summaries.
+    Capsule {
+        /// The folder or file; `.` is the whole folder.
+        path: Option<String>,
+        /// Have the branch's model write it: a call of its own.
+        #[arg(long, requires = "path", conflicts_with_all = ["undo", "redo"])]
+        by_model: bool,
+        /// Take the newest version back instead.
+        #[arg(long, requires = "path", conflicts_with = "redo")]
+        undo: bool,
+        /// Bring back the version that was taken back last.
+        #[arg(long, requires = "path")]
+        redo: bool,
+    },
     /// Take any mark off items.
     Unpin(Items),
     /// Leave items out of every call until taken back.
@@ -462,6 +484,15 @@ mod tests {
         "task done",
         "task done it works",
         "task list --json",
+        "project",
+        "project list --json",
+        "project show AGENTS.md",
+        "project exclude AGENTS.md --once",
+        "project include src/AGENTS.md",
+        "capsule",
+        "capsule src/engine --json",
+        "capsule src --undo",
+        "capsule src --by-model",
         "rules list --json",
         "rules allow run cargo-test --folder",
         "rules remove deny run",

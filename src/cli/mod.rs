@@ -23,6 +23,7 @@ mod pins;
 mod plain;
 mod plain_words;
 mod plan;
+mod project;
 mod race;
 pub mod repair;
 mod retrieve;
@@ -203,6 +204,7 @@ impl Run<'_, '_> {
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
             Some(Command::Rules(command)) => consent::rules(self, command),
+            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),

@@ -166,7 +166,7 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
             turn: source.turn,
             message: source.message,
             external_id: source.external_id.as_deref(),
-            path: None,
+            path: source.path.as_deref(),
             span: source.span,
         }
     }

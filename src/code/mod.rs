@@ -18,6 +18,7 @@ pub mod graph;
 pub mod index;
 pub mod language;
 mod lead;
+pub mod module;
 pub mod parse;
 mod postings;
 pub mod query;

@@ -143,7 +143,7 @@ fn clipped(text: &str, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
 }
 
 /// The most central symbols, at most two of a file, tests left out.
-fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<Anchor> {
+pub(super) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<Anchor> {
     let mut order: Vec<(u64, SymbolId)> = central.iter().copied().zip(0..).filter(|(weight, _)| *weight > 0).collect();
     order.sort_unstable_by(|a, b| {
         b.0.cmp(&a.0).then_with(|| {

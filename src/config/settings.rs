@@ -41,6 +41,8 @@ pub struct Settings {
     pub system: SystemPrompt,
     /// Tools.
     pub tools: Tools,
+    /// What a project says of itself: rules and skills.
+    pub project: Project,
     /// Races.
     pub race: Race,
     /// The screen.
@@ -232,6 +234,26 @@ impl std::fmt::Debug for McpServer {
             .field("command", &self.command)
             .field("disabled", &self.disabled)
             .finish_non_exhaustive()
+    }
+}
+
+/// What a project says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Project {
+    /// Files with rules go.
+    pub rules: bool,
+    /// Files with rules that stay out, by path; `*` is any run of characters.
+    pub off: Vec<String>,
+    /// Bytes of one file that go.
+    pub limit: u32,
+    /// Names of skills go, and the model may load them.
+    pub skills: bool,
+}
+
+impl Default for Project {
+    fn default() -> Self {
+        Self { rules: true, off: Vec::new(), limit: 32_768, skills: true }
     }
 }
 

@@ -114,6 +114,9 @@ impl Case<'_> {
             (RowKind::Memory, _) => {
                 self.memory_op().unwrap_or_else(|| plain(By::Retrieval, "The memory does not fit this message."))
             }
+            (RowKind::Rules | RowKind::Module, _) => self.changed_mode().unwrap_or_else(|| {
+                plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more.")
+            }),
             (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(By::You, "The note was taken off.")),
             (RowKind::Quote, _) => plain(By::Turn, "The message that is asked now replies to nothing, or to another."),
             (RowKind::Search, _) => plain(By::Retrieval, "Nothing was found for this message."),
@@ -178,6 +181,10 @@ impl Case<'_> {
             Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, &spoken)),
             Reason::Configured => self.setting_op().unwrap_or_else(|| plain(By::You, &spoken)),
             Reason::PinSuggested => plain(By::Model, &spoken),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Module { .. } => self
+                .mark_op()
+                .or_else(|| self.changed_mode())
+                .unwrap_or_else(|| plain(By::Turn, "Its file came, or something near it is named or touched now.")),
             _ => return None,
         };
         Some(cause)
@@ -192,6 +199,10 @@ impl Case<'_> {
                 self.setting_op().unwrap_or_else(|| plain(By::Policy, "The text was changed in the settings."))
             }
             Reason::Searched { .. } => plain(By::Retrieval, "Other messages were found."),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } => {
+                plain(By::You, "Its file was changed since.")
+            }
+            Reason::Module { .. } => plain(By::You, "It was written anew, or files that it speaks of were changed."),
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
                 plain(By::Turn, "It was answered since: the whole turn goes.")
             }

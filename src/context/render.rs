@@ -156,14 +156,18 @@ pub(super) fn needs_label(rows: &[Row], layout: Layout) -> bool {
 }
 
 fn leads(row: &Row, layout: Layout) -> bool {
-    let ours = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
+    let own_rules = row.kind == RowKind::Rules && row.section() == Some(Section::Guidelines);
+    let ours = own_rules || matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
     let place = match row.section() {
         Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => true,
-        Some(Section::State | Section::SessionSummary | Section::LaneSummary | Section::Orientation) => {
-            layout == Layout::Classic
-        }
+        Some(Section::State | Section::SessionSummary | Section::LaneSummary) => layout == Layout::Classic,
         Some(
-            Section::Retrieved | Section::LeasedPins | Section::Recent | Section::QuotedReply | Section::UserMessage,
+            Section::Orientation
+            | Section::Retrieved
+            | Section::LeasedPins
+            | Section::Recent
+            | Section::QuotedReply
+            | Section::UserMessage,
         )
         | None => false,
     };
@@ -173,6 +177,8 @@ fn leads(row: &Row, layout: Layout) -> bool {
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory),
+        // What a folder says of itself comes from outside, and rarely changes.
+        Some(Section::Orientation) => true,
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,
     }
@@ -182,12 +188,7 @@ fn stands_in_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::QuotedReply) => true,
         Some(
-            Section::State
-            | Section::SessionSummary
-            | Section::LaneSummary
-            | Section::Orientation
-            | Section::Retrieved
-            | Section::LeasedPins,
+            Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,
         ) => layout == Layout::CacheFriendly,
         _ => false,
     }

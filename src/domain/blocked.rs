@@ -66,6 +66,18 @@ pub enum Warning {
         /// What counts in its place.
         instead: Encoding,
     },
+    /// There are rules of the project, and none goes because the folder is not trusted.
+    RulesUntrusted {
+        /// How many files.
+        count: u32,
+    },
+    /// A file with rules does not go because it cannot be read.
+    RulesUnread {
+        /// Its path.
+        path: String,
+        /// The rest of a sentence that begins with it.
+        why: String,
+    },
     /// Levels are over their mark, and nothing in them is old enough to leave.
     LevelsCannotFit {
         /// Tokens over it.
@@ -99,6 +111,13 @@ impl Warning {
                 "The accepted summary does not hold here (a turn of it is gone, changed or taken out); none goes."
                     .into()
             }
+            Self::RulesUntrusted { count: 1 } => {
+                "A file with rules of the project stays out: this folder is not trusted.".into()
+            }
+            Self::RulesUntrusted { count } => {
+                format!("{count} files with rules of the project stay out: this folder is not trusted.")
+            }
+            Self::RulesUnread { path, why } => format!("The rules in {path} stay out: the file {why}."),
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::NotSearched => "Older messages are not looked through for this call, as you said.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {

@@ -243,7 +243,8 @@ fn chains(line: &str) -> bool {
 }
 
 /// Whether a text is what a pattern says, `*` being any run of characters, the empty one too.
-fn matches(pattern: &str, text: &str) -> bool {
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -118,6 +118,12 @@ pub enum RowKind {
     Memory,
     /// A message of a request that was edited by hand.
     Request,
+    /// A file with rules of the project, or of the person's own.
+    Rules,
+    /// The skills that can be loaded.
+    Skills,
+    /// A summary of a part of a program.
+    Module,
 }
 
 impl RowKind {
@@ -139,6 +145,9 @@ impl RowKind {
             Self::Search => "search",
             Self::Memory => "memory",
             Self::Request => "request",
+            Self::Rules => "rules",
+            Self::Skills => "skills",
+            Self::Module => "module",
         }
     }
 }
@@ -164,6 +173,9 @@ pub struct Source {
     /// Milliseconds since 1970, for display.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<i64>,
+    /// The file, as people name it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<String>,
     /// Which bytes of the message's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub span: Option<(u32, u32)>,

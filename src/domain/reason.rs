@@ -3,6 +3,7 @@
 
 use super::evidence::SkipWhy;
 use super::hash::Hash;
+use super::tokens::grouped;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is in or out. Each has one English sentence.
@@ -66,6 +67,36 @@ pub enum Reason {
         /// A short preference that goes whatever is asked.
         standing: bool,
     },
+    /// In: rules of the project.
+    ProjectRules {
+        /// The folder whose work they are for.
+        folder: String,
+        /// Another text of them went with the last call.
+        changed: bool,
+        /// Bytes of the file that do not go, since it is too large.
+        left: u64,
+    },
+    /// In: rules of the person's own, for all projects.
+    OwnRules {
+        /// Another text of them went with the last call.
+        changed: bool,
+        /// Bytes of the file that do not go, since it is too large.
+        left: u64,
+    },
+    /// In: names of the skills that can be loaded.
+    Skills {
+        /// How many.
+        count: u32,
+    },
+    /// In: a summary of a part of the program.
+    Module {
+        /// Who wrote it.
+        by: String,
+        /// How it stands to its files.
+        stands: String,
+    },
+    /// Out: switched off in the settings.
+    SwitchedOff,
     /// Suggested: the model named it to be pinned.
     PinSuggested,
     /// Suggested: a person saw that an answer was another without it.
@@ -151,6 +182,25 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The sentence about what a project says of itself.
+    fn of_project(&self) -> String {
+        match self {
+            Self::ProjectRules { folder, changed, left } => {
+                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
+            }
+            Self::OwnRules { changed, left } => {
+                format!("Your own rules for all projects.{}", of_file(*changed, *left))
+            }
+            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
+            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::Module { by, stands } => {
+                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
+            }
+            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
+            _ => String::new(),
+        }
+    }
+
     /// The sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -212,6 +262,7 @@ impl Reason {
                     "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
                 )
             }
+            _ => self.of_project(),
         }
     }
 
@@ -240,6 +291,11 @@ impl Reason {
             Self::Searched { .. } => "searched",
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
+            Self::ProjectRules { .. } => "project_rules",
+            Self::OwnRules { .. } => "own_rules",
+            Self::Skills { .. } => "skills",
+            Self::Module { .. } => "module",
+            Self::SwitchedOff => "switched_off",
             Self::PinSuggested => "pin_suggested",
             Self::PinMattered => "pin_mattered",
             Self::PinEarned { .. } => "pin_earned",
@@ -267,6 +323,14 @@ impl Reason {
             Self::ByHand => "by_hand",
             Self::EditedAway => "edited_away",
         }
+    }
+}
+
+fn of_file(changed: bool, left: u64) -> String {
+    let changed = if changed { " Changed since the last call." } else { "" };
+    match left {
+        0 => changed.to_owned(),
+        left => format!("{changed} Too large: {} bytes of it stay out.", grouped(left)),
     }
 }
 

@@ -14,11 +14,18 @@ pub enum ThingKind {
     Memories,
     /// The rules by which calls are made.
     Policies,
+    /// Files with rules of the project, or of the person's own.
+    Rules,
+    /// Texts that are loaded when they are wanted.
+    Skills,
+    /// Summaries of parts of the program.
+    Modules,
 }
 
 impl ThingKind {
     /// All of them, in the order of the screen.
-    pub const ALL: [Self; 4] = [Self::State, Self::Summaries, Self::Memories, Self::Policies];
+    pub const ALL: [Self; 7] =
+        [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
 
     /// Its title.
     #[must_use]
@@ -28,6 +35,9 @@ impl ThingKind {
             Self::Summaries => "Summaries",
             Self::Memories => "Memories",
             Self::Policies => "Policies",
+            Self::Rules => "Rules",
+            Self::Skills => "Skills",
+            Self::Modules => "Modules",
         }
     }
 }

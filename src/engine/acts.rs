@@ -123,7 +123,11 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
-        let noted = matches!(target, Atom::Section { .. }) && !self.is_memory(branch.id, &target);
+        let ours = self.project.knows(&target);
+        if ours && before.is_none() {
+            super::projecting::markable(kind)?;
+        }
+        let noted = matches!(target, Atom::Section { .. }) && !ours && !self.is_memory(branch.id, &target);
         if noted && kind.excludes() {
             return Ok(None);
         }
@@ -176,7 +180,7 @@ impl Core {
     pub(super) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
         let session = self.session_of(branch.id)?;
         match item {
-            Item::Atom(atom) if self.is_memory(branch.id, atom) => Ok((*atom, None)),
+            Item::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
             Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),

@@ -94,6 +94,7 @@ impl Core {
         draft: Draft,
     ) -> Result<(), Failure> {
         self.outdate_trying(branch, &draft);
+        self.recall_request(branch);
         let newest = self.newest.entry(branch).or_default();
         *newest = generation.max(*newest);
         let revision = self.revision(branch);

@@ -154,6 +154,7 @@ impl<'a> Work<'a> {
             message: first.map(|head| head.id),
             external_id: first.and_then(|head| head.external_id.clone()),
             at: first.map(|head| head.at),
+            path: None,
             span: None,
         }
     }

@@ -13,9 +13,12 @@ use super::live::Live;
 use super::looking::Looker;
 use super::messages::Seeker;
 use super::meters::Meters;
+use super::modules::Moduled;
 use super::planner::{Planner, Told};
+use super::project::Project;
 use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
+use super::skills::{self, WithSkills};
 use super::stream::Report;
 use super::summarise::Made;
 use super::titles::Titled;
@@ -26,6 +29,7 @@ use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::message::{Content, NodeHead};
+use crate::domain::trace::RunTools;
 use crate::store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,7 +55,7 @@ pub(super) enum Inbox {
     /// Other ways of making a call are solved.
     Tried(Box<Tries>),
     /// The last request of a branch was read from the store again, or could not be.
-    Recalled(BranchId, RunId, Option<Arc<Outline>>),
+    Recalled(BranchId, RunId, Option<super::recalled::Request>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
@@ -64,6 +68,10 @@ pub(super) enum Inbox {
     Learned(Vec<(String, crate::domain::model::ModelInfo)>),
     /// Time to look whether another window wrote.
     Look,
+    /// Rules or skills of the project are no longer as they were.
+    ProjectChanged,
+    /// A summary of a part of the program was made, or could not be.
+    Moduled(Box<Moduled>),
     /// The door was closed.
     Stop,
 }
@@ -92,6 +100,8 @@ pub(super) struct Core {
     pub(super) files: super::files::Listed,
     /// The workspace's code.
     pub(super) coder: Coder,
+    /// What the workspace says of itself.
+    pub(super) project: Arc<Project>,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -121,17 +131,20 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn new(
-        setup: Setup,
+        mut setup: Setup,
+        project: Arc<Project>,
         planner: Planner,
         vectors: Option<Vectors>,
         inbox: Sender<Inbox>,
         events: Sender<Event>,
     ) -> Self {
+        setup.tools = setup.tools.take().map(|inner| with_skills(inner, &project));
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
             coder: Coder::start(&setup, events.clone()),
+            project,
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -194,13 +207,15 @@ impl Core {
                 Inbox::Titled(titled) => self.titled(*titled),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
-                Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
+                Inbox::Recalled(branch, run, request) => self.recalled(branch, run, request),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Servers => self.servers_changed(),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
+                Inbox::ProjectChanged => self.project_changed(),
+                Inbox::Moduled(made) => self.moduled(*made),
                 Inbox::Stop => break,
             }
         }
@@ -258,7 +273,12 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        rules(&self.setup, &self.learned, branch, self.trusted)
+        let mut rules = rules(&self.setup, &self.learned, branch, self.trusted)?;
+        let listed = skills::atom();
+        if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
+            rules.tools.retain(|tool| tool.name != skills::TOOL);
+        }
+        Ok(rules)
     }
 
     /// A branch changed in a way that makes drawn plans stale.
@@ -322,6 +342,11 @@ impl Core {
     pub(super) fn content(&self, node: NodeId) -> Result<Content, Failure> {
         content(&self.store, node)
     }
+}
+
+/// The tools, with the one that loads skills.
+pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> Arc<dyn RunTools> {
+    Arc::new(WithSkills { inner, project: project.clone() })
 }
 
 /// A node's whole content, read from the store.

@@ -63,6 +63,7 @@ impl Core {
             }
             Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
             Request::Code { root, act } => self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup)),
+            Request::Project(act) => self.project_act(ticket, act),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())
@@ -176,6 +177,7 @@ impl Core {
         let saved = (self.setup.save_trust)(trusted);
         self.trusted = trusted;
         self.set_servers();
+        self.project.configure(None, trusted);
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);

@@ -3,6 +3,7 @@
 
 use super::api::{Answer, FileList, Ticket};
 use super::core::{Core, Inbox};
+use super::skills::PREFIX;
 use crate::domain::failure::Failure;
 use crate::domain::tokens::grouped;
 use crate::domain::trace::RunTools;
@@ -49,9 +50,10 @@ impl Core {
     /// Files by what was typed, on a thread of its own.
     pub(super) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let (inbox, listed) = (self.inbox.clone(), self.files.clone());
-        let tools = self.readable();
+        let (tools, skills) = (self.readable(), self.skill_names(&query));
         let work = move || {
-            let list = match tools {
+            let mut list = match tools {
+                Err(why) if !skills.is_empty() => drop_note(why),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
                 Ok(tools) => {
                     let (names, more) = listed.names(&*tools);
@@ -60,6 +62,8 @@ impl Core {
                     FileList { paths, note }
                 }
             };
+            let place = if query.starts_with(PREFIX) { 0 } else { list.paths.len().min(limit / 2) };
+            list.paths.splice(place..place, skills);
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Files(list)))));
         };
         let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
@@ -67,6 +71,11 @@ impl Core {
 
     /// The text of a file, on a thread of its own.
     pub(super) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
+        if let Some(name) = path.strip_prefix(PREFIX) {
+            let text = self.skill_text(name);
+            self.answer(ticket, text);
+            return Ok(());
+        }
         let (tools, inbox) = (self.readable()?, self.inbox.clone());
         let work = move || {
             let read = tools.text(&path, LARGEST).map(|text| {
@@ -79,6 +88,11 @@ impl Core {
         let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
         Ok(())
     }
+}
+
+/// Only skills of the person's own can be named where files cannot.
+fn drop_note(_: Failure) -> FileList {
+    FileList::default()
 }
 
 fn largest() -> String {

@@ -141,6 +141,7 @@ impl Core {
         for child in &ids {
             if let Some(outline) = &outline {
                 self.outlines.insert(*child, outline.clone());
+                self.project.inherit(id, *child);
             }
             self.show_branch(*child);
         }

@@ -316,6 +316,7 @@ pub(super) fn source(
         message: Some(node),
         external_id,
         at: snapshot.path.nodes.get(at).map(|node| node.at),
+        path: None,
         span,
     }
 }

@@ -82,6 +82,8 @@ pub(super) struct Gatherer {
     content_bytes: u64,
     pub(super) facts: super::facts::Memory,
     pub(super) questions: super::subjects::Questions,
+    /// What the workspace says of itself.
+    pub(super) project: Option<Arc<super::project::Project>>,
 }
 
 impl Gatherer {
@@ -97,6 +99,7 @@ impl Gatherer {
             content_bytes: 0,
             facts: super::facts::Memory::default(),
             questions: super::subjects::Questions::default(),
+            project: None,
         }
     }
 
@@ -127,6 +130,7 @@ impl Gatherer {
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let mut found = Work::new(self, snapshot).assemble()?;
+        super::guidance::add(self, snapshot, &mut found)?;
         let asked = found::asked(self, snapshot)?;
         found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
@@ -134,6 +138,11 @@ impl Gatherer {
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);
         Ok(found)
+    }
+
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// The token counter.

@@ -160,6 +160,7 @@ impl Core {
         }
         self.touched(id);
         self.outlines.insert(id, live.solved.outline.clone());
+        self.project.carried(id, &live.solved.plan);
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
         live.cancel = Arc::new(AtomicBool::new(false));

@@ -33,6 +33,8 @@ mod foresee;
 mod forking;
 mod found;
 mod gather;
+mod guidance;
+mod guide_text;
 mod history;
 mod imported;
 mod labels;
@@ -45,10 +47,14 @@ mod lookup;
 mod memory;
 mod messages;
 mod meters;
+mod module_model;
+mod modules;
 mod path;
 mod pending;
 mod pick;
 mod planner;
+mod project;
+mod projecting;
 mod queries;
 mod race;
 mod recalled;
@@ -64,6 +70,7 @@ mod rulebook;
 mod servers;
 mod session;
 pub mod setup;
+mod skills;
 mod snapshot;
 mod standing;
 mod stream;
@@ -86,6 +93,7 @@ mod wishes;
 use self::core::{Core, Inbox};
 use self::gather::Gatherer;
 use self::planner::Planner;
+use self::project::Project;
 use self::setup::Setup;
 use self::vectors::Vectors;
 use crate::store::Store;
@@ -121,12 +129,15 @@ impl Engine {
         let (events, out) = mpsc::channel::<Event>();
         watch_store(&setup.store, &events);
         let looked_at = (setup.store.clone(), events.clone());
+        let project = Project::new(&setup);
         let mut gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone());
+        gatherer.project = Some(project.clone());
         let open = setup.embedder.as_ref().map(|embedder| embedder.open.clone());
         let vectors = open.map(|open| Vectors::start(setup.store.clone(), events.clone(), open, setup.patient));
         gatherer.finder.vectors.clone_from(&vectors);
         let planner = Planner::start(gatherer, inbox.clone(), |told| Inbox::Planned(Box::new(told)));
-        let core = Core::new(setup, planner, vectors, inbox.clone(), events);
+        let polled = project.clone();
+        let core = Core::new(setup, project, planner, vectors, inbox.clone(), events);
         let work = move || core.run(&receiver);
         let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();
         let looker = inbox.clone();
@@ -134,6 +145,9 @@ impl Engine {
             let (store, events) = looked_at;
             let mut held_up = None;
             while looker.send(Inbox::Look).is_ok() {
+                if polled.poll() && looker.send(Inbox::ProjectChanged).is_err() {
+                    break;
+                }
                 tell_of_room(&mut held_up, store.held_up(), &events);
                 std::thread::sleep(LOOK);
             }

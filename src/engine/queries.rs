@@ -31,6 +31,11 @@ impl Core {
         if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
         }
+        if matches!(row.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
+            && let Some(text) = self.project_text(atom, row.source.path.as_deref())
+        {
+            return Ok(Answer::Text(text));
+        }
         if row.kind == RowKind::Memory {
             return Ok(Answer::Text(row.title.clone()));
         }

@@ -8,9 +8,13 @@ use super::replay::{rendered, restored, stored};
 use super::session::Session;
 use crate::context::render::Outline;
 use crate::domain::ids::{BranchId, RunId};
+use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::run::RunCard;
 use crate::store::Store;
 use std::sync::Arc;
+
+/// What a request consists of, and the plan that it was made from.
+pub(super) type Request = (Arc<Outline>, Box<ContextPlan>);
 
 impl Core {
     /// The last call of a branch, or of the one that it was forked from, until then.
@@ -39,8 +43,9 @@ impl Core {
         };
         if self.setup.patient {
             let session = self.session_of(branch).ok();
-            if let Some(outline) = session.and_then(|session| outline(&self.store, session, &run)) {
+            if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
                 self.outlines.insert(branch, outline);
+                self.project.carried(branch, &plan);
             }
             return;
         }
@@ -54,10 +59,22 @@ impl Core {
     }
 
     /// It was read: the plan on the screen is shown again with what is known now.
-    pub(super) fn recalled(&mut self, branch: BranchId, run: RunId, outline: Option<Arc<Outline>>) {
+    pub(super) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<Request>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
-        let Some(outline) = outline.filter(|_| newest && !self.outlines.contains_key(&branch)) else { return };
+        let request = request.filter(|_| newest && !self.outlines.contains_key(&branch));
+        let Some((outline, plan)) = request else { return };
         self.outlines.insert(branch, outline);
+        self.project.carried(branch, &plan);
+        let other = |row: &Row| {
+            let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
+            matches!(row.kind, RowKind::Rules | RowKind::Module)
+                && row.included()
+                && last.is_some_and(|last| last.text != row.text)
+        };
+        // What changed meanwhile is told in the plan itself.
+        if self.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
+            return self.project_changed();
+        }
         let generation = self.newest.get(&branch).copied();
         if let (Some(drawn), Some(generation), true) =
             (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
@@ -69,9 +86,9 @@ impl Core {
 }
 
 /// What a stored request consists of; nothing where it does not render to the bytes that were sent.
-fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<Arc<Outline>> {
+fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<Request> {
     let stored = stored(store, run).ok()?;
     let bag = restored(store, &stored, session, run).ok()?;
     let (wire, outline) = rendered(&stored, &bag).ok()?;
-    (wire.digest == run.request_digest).then(|| Arc::new(outline))
+    (wire.digest == run.request_digest).then(|| (Arc::new(outline), Box::new(stored.plan)))
 }

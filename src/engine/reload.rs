@@ -2,7 +2,7 @@
 //! Not for: reading files (`wiring` hands that in), or settings of the screen.
 
 use super::api::Answer;
-use super::core::Core;
+use super::core::{Core, with_skills};
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 
@@ -23,14 +23,16 @@ impl Core {
         setup.defaults = fresh.defaults;
         setup.state_block = fresh.state_block;
         setup.prompts = fresh.prompts;
-        setup.tools = fresh.tools;
+        setup.tools = fresh.tools.map(|inner| with_skills(inner, &self.project));
         setup.named = setup.named.take().map(|_| fresh.named);
         setup.output_limit = fresh.output_limit;
+        setup.project = fresh.project.clone();
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
         setup.models = fresh.models;
         self.trusted = fresh.trusted;
         self.set_servers();
+        self.project.configure(Some(fresh.project), fresh.trusted);
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);

@@ -52,6 +52,23 @@ pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 /// Makes the embedder; may take a while, so never on a thread that somebody waits for.
 pub type OpenEmbedder = Arc<dyn Fn() -> Result<Arc<dyn Embed>, EmbedError> + Send + Sync>;
 
+/// What of a project is looked at beside its code.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProjectSetup {
+    /// Files with rules go.
+    pub rules: bool,
+    /// Names of skills go.
+    pub skills: bool,
+    /// Files with rules that stay out, by patterns of their paths.
+    pub off: Vec<String>,
+    /// Bytes of one file that go.
+    pub limit: u32,
+    /// The folder of the person's own rules.
+    pub own: Option<std::path::PathBuf>,
+    /// The person's home.
+    pub home: Option<std::path::PathBuf>,
+}
+
 /// What a reading of the configuration changes while the engine runs.
 pub struct Fresh {
     /// All profiles by name.
@@ -78,6 +95,8 @@ pub struct Fresh {
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
+    /// What of a project is looked at.
+    pub project: ProjectSetup,
     /// Whether the workspace folder is trusted.
     pub trusted: bool,
     /// Model table.
@@ -138,6 +157,8 @@ pub struct Setup {
     pub rounds: u32,
     /// How much a branch of a race may take, where the race itself does not say.
     pub race: Limits,
+    /// What of a project is looked at.
+    pub project: ProjectSetup,
     /// What sessions are called that nobody named.
     pub titles: crate::config::settings::Titles,
     /// The workspace folder.

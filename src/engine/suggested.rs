@@ -150,6 +150,7 @@ pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
             message: Some(suggestion.head.id),
             external_id: suggestion.head.external_id.clone(),
             at: Some(suggestion.head.at),
+            path: None,
             span: None,
         },
         scores: Scores::default(),

@@ -32,6 +32,8 @@ impl Core {
             ThingKind::State => self.state_thing(branch)?,
             ThingKind::Summaries => self.summary_things(branch)?,
             ThingKind::Policies => self.policy_things(branch)?,
+            ThingKind::Modules => return self.module_things(ticket, branch),
+            ThingKind::Rules | ThingKind::Skills => return self.project_things(ticket, branch, kind),
             ThingKind::Memories => {
                 let (store, session, inbox) = (self.store.clone(), self.branch(branch)?.session, self.inbox.clone());
                 let work = move || {

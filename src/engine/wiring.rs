@@ -1,7 +1,7 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{Fresh, ModelLookup, Prompts, ReadAgain, Servers, Setup};
+use super::setup::{Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
 use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
@@ -86,6 +86,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
         race: settings.race.limits(),
+        project: project(config),
         titles: settings.titles,
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
@@ -111,6 +112,19 @@ fn own_texts(config: &Config) -> Arc<Prompts> {
         go_on: prompts::CONTINUE.into(),
         personality: config.settings.personality.clone(),
     })
+}
+
+/// What of a project is looked at.
+fn project(config: &Config) -> ProjectSetup {
+    let set = &config.settings.project;
+    ProjectSetup {
+        rules: set.rules,
+        skills: set.skills,
+        off: set.off.clone(),
+        limit: set.limit,
+        own: Some(config.paths.config_dir.clone()),
+        home: config.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
+    }
 }
 
 /// The profile that is asked where a branch names none.
@@ -145,6 +159,7 @@ fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             output_limit: usize::try_from(config.settings.tools.output_limit).unwrap_or(usize::MAX),
             tool_rules: config.settings.tools.rules.clone(),
             rounds: config.settings.tools.rounds.max(1),
+            project: project(&config),
             trusted: config.is_trusted(&config.workspace),
             models: models(&config, &counter),
             later: changed.iter().filter(|name| AT_START.contains(&name.as_str())).cloned().collect(),

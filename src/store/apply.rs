@@ -4,8 +4,8 @@
 use super::owners::OwnersView;
 use super::types::{StoreError, Write};
 use super::{
-    branches, capsules, counts, embeddings, journal, memory, nodes, plans, races, removal, retrieval, runs, sessions,
-    shelves, steps, tags, traces,
+    branches, capsules, counts, embeddings, journal, memory, modules, nodes, plans, races, removal, retrieval, runs,
+    sessions, shelves, steps, tags, traces,
 };
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -118,6 +118,8 @@ impl<'a> Apply<'a> {
             Write::PutTag { session, node, expect, tag } => {
                 tags::put(self, *session, *node, expect.as_ref(), tag.as_ref())
             }
+            Write::PutModule { root, card } => modules::put(self, root, card),
+            Write::StepModule { root, path, forward } => modules::step(self, root, path, *forward),
             Write::PutBranchRun { session, record } => races::put(self, *session, record),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),

@@ -19,6 +19,7 @@ mod excerpt;
 mod find;
 mod journal;
 mod memory;
+mod modules;
 mod nodes;
 mod open;
 mod owners;

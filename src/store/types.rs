@@ -10,6 +10,7 @@ use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::mark::{Atom, Mark};
 use crate::domain::memory::Memory;
 use crate::domain::message::{Content, Node, NodeHead};
+use crate::domain::module::ModuleCard;
 use crate::domain::op::Operation;
 use crate::domain::plan::Anchor;
 use crate::domain::race::BranchRun;
@@ -297,6 +298,22 @@ pub enum Write {
         expect: Option<Tag>,
         /// What from now on.
         tag: Option<Tag>,
+    },
+    /// A new version of a summary of a part of a program.
+    PutModule {
+        /// The workspace's folder.
+        root: String,
+        /// It.
+        card: Box<ModuleCard>,
+    },
+    /// Undoes the newest version of such a summary, or does it again; `Moved` where there is none.
+    StepModule {
+        /// The workspace's folder.
+        root: String,
+        /// Of what.
+        path: String,
+        /// Again, instead of undone.
+        forward: bool,
     },
     /// What is kept of a branch of a race, new or changed.
     PutBranchRun {

@@ -16,6 +16,7 @@ pub mod confined;
 mod diff;
 mod edit;
 mod environment;
+pub mod folder;
 mod list;
 mod place;
 mod read;

@@ -25,6 +25,7 @@ mod looking;
 mod mcp;
 mod memory;
 mod meter;
+mod project;
 #[cfg(unix)]
 mod pty;
 mod retrieval;

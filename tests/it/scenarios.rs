@@ -134,7 +134,8 @@ fn own(text: &str) -> Own {
     let section = match name {
         "system" => Section::System,
         "personality" => Section::Personality,
-        "guidelines" => Section::Guidelines,
+        "guidelines" | "own-rules" => Section::Guidelines,
+        "rules" => Section::Orientation,
         "state" => Section::State,
         "quote" => Section::QuotedReply,
         "go-on" => Section::UserMessage,

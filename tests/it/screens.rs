@@ -13,6 +13,7 @@ mod ledger;
 mod memories;
 pub(crate) mod over;
 mod pictures;
+mod project;
 mod props;
 mod toolbox;
 mod whatif;

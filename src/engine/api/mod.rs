@@ -7,6 +7,7 @@
 mod acts;
 mod draft;
 mod event;
+mod project;
 mod request;
 mod servers;
 mod view;
@@ -14,6 +15,7 @@ mod view;
 pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
+pub use project::{ModuleAct, ProjectAct};
 pub use request::Request;
 pub use servers::ServerAct;
 pub use view::{

@@ -3,6 +3,7 @@
 
 use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 use super::draft::{Draft, Item, Named};
+use super::project::ProjectAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -332,8 +333,7 @@ pub enum Request {
         /// Without this item of the call.
         without: Option<Item>,
     },
-    /// Makes a branch for each of several settings at a branch's head (undone together); each is then asked by itself. What
-    /// is asked first on each stands under the limits.
+    /// Makes a branch for each of several settings at a branch's head (undone together); the first question stands under the limits.
     Race {
         /// Whose head.
         branch: BranchId,
@@ -342,8 +342,7 @@ pub enum Request {
         /// What each may take at the most; where nothing is said, what the settings say.
         limits: Limits,
     },
-    /// Keeps one branch of a race: it takes the name of the branch that was raced, where that one stands as it stood; that
-    /// one and the others of the race are put away. One step (undoable).
+    /// Keeps one branch of a race under the raced branch's name, where that stands as it stood; the others are put away (undoable).
     KeepOne {
         /// Which.
         branch: BranchId,
@@ -357,8 +356,7 @@ pub enum Request {
         /// What.
         act: TagAct,
     },
-    /// Asks beside a branch, in its present context: nothing becomes a message, no mark changes, no tool runs. Answered when
-    /// the call is written down; the answer comes in events. The call itself is kept and counted.
+    /// Asks beside a branch, in its present context, without a trace but the call; answered once that is written down.
     Aside {
         /// In whose context.
         branch: BranchId,
@@ -402,6 +400,8 @@ pub enum Request {
         /// What is wanted.
         act: CodeAct,
     },
+    /// About what the project says of itself: rules, skills.
+    Project(ProjectAct),
     /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
     Models {
         /// One profile only.

@@ -19,7 +19,9 @@ use crate::domain::message::{Node, NodeHead};
 use crate::domain::meter::{Calibration, Learned, PromptCost};
 use crate::domain::mode::Mode;
 use crate::domain::model::ModelInfo;
+use crate::domain::module::ModuleVersion;
 use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::project::ProjectList;
 use crate::domain::race::BranchRun;
 use crate::domain::record::{Imported, Skipped, Transcript};
 use crate::domain::run::RunCard;
@@ -46,6 +48,10 @@ pub enum Answer {
     Toolbox(Box<crate::domain::toolbox::Toolbox>),
     /// Rules about calls to tools, with where each stands.
     Rules(Vec<(RuleScope, Rule)>),
+    /// Summaries of parts of the program, all versions.
+    Modules(Vec<ModuleVersion>),
+    /// What the project says of itself.
+    Project(Box<ProjectList>),
     /// It is done; there is nothing more to say than this sentence (may be empty).
     Done(String),
     /// Sessions.

@@ -160,6 +160,17 @@ CREATE TABLE file_text (
   PRIMARY KEY (session, hash)
 ) STRICT, WITHOUT ROWID;
 
+-- Summaries of parts of programs, by workspace folder (JSON; texts of files, none of messages): versions, of which the newest
+-- that was not undone counts.
+CREATE TABLE module_card (
+  n INTEGER PRIMARY KEY,
+  root TEXT NOT NULL,
+  path TEXT NOT NULL,
+  body TEXT NOT NULL,
+  undone INTEGER NOT NULL
+) STRICT;
+CREATE INDEX module_card_by_path ON module_card (root, path, n);
+
 -- Titles of sessions that a model made, by each message that was read for it: they go with it.
 CREATE TABLE made_title (
   session INTEGER NOT NULL REFERENCES session (n),

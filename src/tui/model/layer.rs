@@ -190,6 +190,17 @@ pub enum Edited {
         /// For one that does not exist yet: what it is a copy of.
         preset: Option<String>,
     },
+    /// A summary of a part of the program, by its path.
+    Module(String),
+    /// A file with rules.
+    Rules {
+        /// On which branch undo will know of it.
+        branch: BranchId,
+        /// Its path.
+        path: String,
+        /// The hash of the text that it had.
+        expected: Option<Hash>,
+    },
     /// A request, edited by hand for one call.
     Request {
         /// On which branch.

@@ -90,6 +90,16 @@ pub const WORDED: &[Worded] = &[
         sentence: "Find messages of all sessions; filters as role:user or after:2026-01-01.",
     },
     Worded { name: "theme", words: "NAME", sentence: "Take these colours; without a name, choose them by looking." },
+    Worded {
+        name: "capsule",
+        words: "PATH [by model]",
+        sentence: "Sum up a folder or file of the program; without a path, look at the summaries.",
+    },
+    Worded {
+        name: "skill",
+        words: "NAME",
+        sentence: "Put the text of a skill into the message; without a name, choose one.",
+    },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];
 

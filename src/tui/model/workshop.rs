@@ -216,6 +216,6 @@ mod tests {
         shop.wanted = Some("b".into());
         shop.fill(vec![thing("a", &["3"]), thing("b", &["x"])]);
         assert_eq!(shop.selected().map(|thing| thing.id.as_str()), Some("b"));
-        assert_eq!((shop.next(1), shop.next(-1)), (ThingKind::State, ThingKind::Memories));
+        assert_eq!((shop.next(1), shop.next(-1)), (ThingKind::Rules, ThingKind::Memories));
     }
 }

@@ -276,15 +276,7 @@ fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::TakeHunk
         | Action::Rules => consent::action(model, run, out),
         Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
-        Action::Editors
-        | Action::Policies
-        | Action::EditThing
-        | Action::CopyPolicy
-        | Action::UsePolicy
-        | Action::TryPolicy
-        | Action::OlderVersion
-        | Action::NewerVersion
-        | Action::TurnView => workshop::action(model, run, out),
+        _ if workshop::owns(run) => workshop::action(model, run, out),
         Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
             ledger::action(model, run, out);
         }

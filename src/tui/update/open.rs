@@ -301,7 +301,8 @@ fn trust(model: &mut Model) {
     } else {
         let words = "The model may then read, list and search the files in this folder, and nothing outside it. What it \
                      reads is sent to the model's server. Each change of a file and each command asks you first, unless a \
-                     rule of yours allows it.";
+                     rule of yours allows it. Rules of the project (AGENTS.md) go with each call, its skills can be \
+                     loaded; /project shows them.";
         ("Trust this folder?", words, "yes, offer tools here")
     };
     model.layers.push(Layer::Question(Question {

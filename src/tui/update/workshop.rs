@@ -2,23 +2,38 @@
 //! Not for: moving about (`lists`) or the lists of summaries and memories that act otherwise (`drafts`, `memories`).
 
 use super::{ask, branches, send, trouble, wire};
+use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
-use crate::engine::api::{Answer, Condense, MemoryAct, Request, ThingAct};
+use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ModuleAct, ProjectAct, Request, ThingAct};
 use crate::tui::model::composer;
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::workshop::{Tried, Workshop};
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use tui_textarea::CursorMove;
+
+/// Whether an action is one about things and their versions.
+pub(super) fn owns(run: Action) -> bool {
+    use Action as A;
+    let opens = matches!(run, A::Editors | A::Policies | A::Project | A::Skills | A::Modules);
+    let acts =
+        matches!(run, A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy | A::SwitchThing | A::RenewThing);
+    opens || acts || matches!(run, A::OlderVersion | A::NewerVersion | A::TurnView)
+}
 
 /// The actions about things and their versions.
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::Editors => open(model, ThingKind::State, out),
         Action::Policies => open(model, ThingKind::Policies, out),
+        Action::Project => open(model, ThingKind::Rules, out),
+        Action::Skills => open(model, ThingKind::Skills, out),
+        Action::Modules => open(model, ThingKind::Modules, out),
+        Action::RenewThing => renew(model, out),
+        Action::SwitchThing => switch(model, out),
         Action::EditThing => edit(model),
         Action::CopyPolicy => copy(model),
         Action::UsePolicy => take(model, out),
@@ -111,10 +126,17 @@ fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
 fn edit(model: &mut Model) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else {
+        if shop.kind == ThingKind::Rules && shop.loading.is_none() {
+            let what = Edited::Rules { branch: shop.branch, path: "AGENTS.md".to_owned(), expected: None };
+            return push(model, "AGENTS.md: not written yet".to_owned(), "", what);
+        }
         let text = match shop.kind {
             ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
             ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
-            ThingKind::State | ThingKind::Policies => "There is nothing to edit.",
+            ThingKind::Modules => "No part of the program is summed up yet; /capsule PATH does it.",
+            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => {
+                "There is nothing to edit."
+            }
         };
         return model.status.say(Weight::Notice, text, model.now);
     };
@@ -128,6 +150,14 @@ fn edit(model: &mut Model) {
             let Ok(capsule) = thing.id.parse::<Hash>() else { return };
             (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, capsule })
         }
+        (Editing::Here, ThingKind::Rules) => {
+            let expected = Some(Hash::of(text.as_bytes()));
+            (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
+        }
+        (Editing::Here, ThingKind::Modules) => {
+            (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
+        }
+        (Editing::Here, ThingKind::Skills) => return,
         (Editing::Here, ThingKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
         }
@@ -195,6 +225,8 @@ pub(super) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
         Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
+        Edited::Rules { branch, path, expected } => Request::Project(ProjectAct::Save { branch, path, text, expected }),
+        Edited::Module(path) => Request::Project(ProjectAct::Module(ModuleAct::Edit { path, text })),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
@@ -246,8 +278,60 @@ fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &m
     reload(model, out);
 }
 
-/// Takes the selected policy for the branch (undoable).
+/// Takes rules, or the list of skills, out of the branch's calls, or back (undoable).
+fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(shop) = top(model) else { return };
+    let Some(thing) = shop.selected() else { return };
+    let path = match shop.kind {
+        ThingKind::Rules if thing.versions.is_empty() => {
+            let text = "This folder is not trusted, so nothing of it goes; /trust-folder changes that.";
+            return model.status.say(Weight::Notice, text, model.now);
+        }
+        ThingKind::Rules => thing.id.clone(),
+        ThingKind::Skills => "skills".to_owned(),
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies | ThingKind::Modules => {
+            return;
+        }
+    };
+    let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
+    send(model, Request::Project(act), Pending::ThingAct, out);
+}
+
+/// Has the selected summary of a part of the program made anew.
+fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
+    let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
+    let Some(thing) = shop.and_then(Workshop::selected) else { return };
+    // As the one that stands was made.
+    let by = if thing.note.contains("by the model") { " by model" } else { "" };
+    let words = format!("{}{by}", thing.id);
+    capsule(model, &words, out);
+}
+
+/// Has a part of the program summed up.
+pub(super) fn capsule(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let (path, by) = words.strip_suffix(" by model").map_or((words, By::Extractive), |path| (path, By::Model));
+    let path = path.trim().trim_start_matches('@').to_owned();
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    model.status.say(Weight::Notice, format!("{path} is being summed up."), model.now);
+    send(model, Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path, by })), Pending::ThingAct, out);
+}
+
+/// Puts a skill into the message.
+pub(super) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+    let path = format!("skill:{name}");
+    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    model.focus = Focus::Composer;
+    model.composer.put_name(0, &format!("@{path}"));
+    model.plan.touch(model.now);
+    send(model, Request::Files(FileAct::Read { path: path.clone() }), Pending::Attach(path), out);
+}
+
+/// Takes the selected policy for the branch (undoable), or the selected skill for the message.
 fn take(model: &mut Model, out: &mut Vec<Cmd>) {
+    let skill = top(model).filter(|shop| shop.kind == ThingKind::Skills).and_then(Workshop::selected);
+    if let Some(name) = skill.map(|thing| thing.id.clone()) {
+        return use_skill(model, &name, out);
+    }
     let Some(shop) = top(model).filter(|shop| shop.kind == ThingKind::Policies) else { return };
     let Some(thing) = shop.selected() else { return };
     let (name, goes) = (thing.id.clone(), thing.goes);
@@ -300,7 +384,11 @@ fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
 pub(super) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool {
     let Some(shop) = top(model) else { return false };
     let policy = shop.selected().filter(|thing| thing.kind == ThingKind::Policies && !shop.took);
+    let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
     let request = match (policy, forward) {
+        (None, forward) if let Some(path) = module => {
+            Request::Project(ProjectAct::Module(ModuleAct::Step { path, forward }))
+        }
         (Some(thing), _) if thing.editing == Editing::Copy => {
             let text = format!("{} is built in and never changes; e copies it.", thing.id);
             model.status.say(Weight::Notice, text, model.now);

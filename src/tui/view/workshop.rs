@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ┌ Editors ───────────────────────────────────────────────┐
-//! │  State  Summaries  Memories [Policies]                  │
+//! │  State  Summaries  Memories [Policies] Rules  Skills    │
 //! │ ● layered          │ layered: what it is for            │
 //! │ ○ my-lean          │ version 3, now · h older  l newer  │
 //! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
@@ -77,13 +77,20 @@ fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     if policies {
         words.extend([(Action::UsePolicy, "take for this branch"), (Action::TryPolicy, "try")]);
     }
-    words.extend([
-        (Action::OlderVersion, "older"),
-        (Action::NewerVersion, "newer"),
-        (Action::TurnView, "other view"),
-        (Action::NextPane, "next tab"),
-        (Action::Leave, "leave"),
-    ]);
+    let project = match shop.kind {
+        ThingKind::Rules => vec![(Action::SwitchThing, "out or in")],
+        ThingKind::Skills => vec![(Action::UsePolicy, "into the message"), (Action::SwitchThing, "list out or in")],
+        ThingKind::Modules => vec![(Action::RenewThing, "make anew")],
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => Vec::new(),
+    };
+    let plain = matches!(shop.kind, ThingKind::Rules | ThingKind::Skills);
+    if !project.is_empty() {
+        words.splice(0..usize::from(shop.kind == ThingKind::Skills), project);
+    }
+    let versioned =
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
+    words.extend(versioned.into_iter().filter(|_| !plain));
+    words.extend([(Action::NextPane, "next tab"), (Action::Leave, "leave")]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
     }
@@ -110,7 +117,14 @@ fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
 
 fn tabs(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
-    for kind in ThingKind::ALL {
+    let all = ThingKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
+    let here = ThingKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
+    // Where not all tabs have room, those before the open one scroll away.
+    let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
+    if from > 0 {
+        line.push(Ink::Dim, look.theme.glyphs.ellipsis);
+    }
+    for kind in ThingKind::ALL.into_iter().skip(from) {
         if kind == shop.kind {
             line.push(Ink::Accent, &format!("[{}] ", kind.title()));
         } else {
@@ -129,6 +143,19 @@ fn none(look: &Look<'_>, kind: ThingKind) -> String {
         }
         ThingKind::Memories => "Nothing is remembered yet. /remember TEXT keeps something.".to_owned(),
         ThingKind::Policies => "There are no policies.".to_owned(),
+        ThingKind::Rules => {
+            "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
+                             beside your settings. One in a folder goes with each call once the folder is trusted. e writes one here."
+                .to_owned()
+        }
+        ThingKind::Modules => {
+            "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
+                               says of itself; such summaries go with calls in mode Heavy."
+                .to_owned()
+        }
+        ThingKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills or \
+                              .pleach/skills, here (in a trusted folder) or in your home."
+            .to_owned(),
     }
 }
 
@@ -141,6 +168,8 @@ fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
         let note = match (thing.kind, thing.editing) {
             (ThingKind::Policies, Editing::Copy) => "built in".to_owned(),
             (ThingKind::Policies, _) => "yours".to_owned(),
+            (ThingKind::Rules | ThingKind::Modules, _) => thing.note.split(';').next().unwrap_or_default().to_owned(),
+            (ThingKind::Skills, _) => String::new(),
             _ if thing.versions.is_empty() => "empty".to_owned(),
             _ => text::counted(thing.versions.len() as u64, "version"),
         };
@@ -199,7 +228,12 @@ fn said(look: &Look<'_>) -> Option<Line> {
 }
 
 fn heading(thing: &Thing) -> String {
-    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", thing.note) };
+    // Where the list says it in a word, it is said in full here.
+    let full = |note: &str| match note.split_once("; ") {
+        Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
+        _ => note.to_owned(),
+    };
+    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", full(&thing.note)) };
     let goes = if thing.kind == ThingKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
     format!("{}{goes}{note}", thing.title)
 }
@@ -236,7 +270,9 @@ fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
     let Some(shown) = shop.shown() else { return Vec::new() };
     match shop.other() {
         Some(other) => compared(other, shown, width),
-        None if thing.kind == ThingKind::Policies => Flow::exact(&shown.text, width, Ink::Text),
+        None if matches!(thing.kind, ThingKind::Policies | ThingKind::Rules | ThingKind::Skills) => {
+            Flow::exact(&shown.text, width, Ink::Text)
+        }
         None => Flow::all(&shown.text, width, Ink::Text),
     }
 }

@@ -15,7 +15,7 @@ use pleach::domain::tokens::{CountTokens, Encoding, approximate};
 use pleach::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::domain::usage::Usage;
 use pleach::engine::api::{Answer, Door, Draft, DraftKind, Event, Events, Planned, Request, SessionView, Ticket};
-use pleach::engine::setup::{Prompts, Servers, Setup};
+use pleach::engine::setup::{ProjectSetup, Prompts, Servers, Setup};
 use pleach::engine::{Engine, EngineDoor};
 use pleach::llm::openai::{OpenAi, Timing};
 use pleach::store::{OpenOptions, Store};
@@ -319,6 +319,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         tool_rules: Vec::new(),
         rounds: bench.rounds,
         race: pleach::domain::race::Limits::default(),
+        project: ProjectSetup { rules: true, skills: true, limit: 32_768, ..ProjectSetup::default() },
         titles: pleach::config::settings::Titles::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,

@@ -496,6 +496,14 @@ impl Gatherer<'_> {
                 Section::State => (RowKind::State, Reason::CurrentState, project::block("State", &own.text)),
                 Section::UserMessage => (RowKind::Text, Reason::GoOn, project::joinable(own.text.trim())),
                 Section::System => (RowKind::Text, Reason::Instructions, project::block("Instructions", &own.text)),
+                Section::Orientation => {
+                    let reason = Reason::ProjectRules { folder: "the workspace".into(), changed: false, left: 0 };
+                    (RowKind::Rules, reason, project::fenced("Rules of this project", &own.text))
+                }
+                Section::Guidelines if own.text.starts_with("own-rules") => {
+                    let reason = Reason::OwnRules { changed: false, left: 0 };
+                    (RowKind::Rules, reason, project::fenced("The user's own rules", &own.text))
+                }
                 other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
             };
             blocks.push(self.block(own.section, kind, reason, text, None));

@@ -1,0 +1,137 @@
+//! A summary of a part of the program in a model's words: one call of its own, written down before it is made and counted; and
+//! how many of the names in it stand in the files.
+//! Not for: finding the part and its files (`modules`), or summaries of turns (`summarise` asks for both).
+
+use super::core::Core;
+use super::errand::{Errand, Order};
+use crate::config::prompts;
+use crate::domain::branch::Branch;
+use crate::domain::capsule::CapsuleSource;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::module::ModuleCard;
+use crate::domain::run::RunCard;
+use crate::export::secrets;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Tokens of files that are shown, at most, and what the request takes beside them.
+const MOST: u32 = 24_000;
+const AROUND: u32 = 200;
+/// Bytes of one file that are shown.
+const ONE: usize = 40_000;
+/// Letters of the shortest name that is looked for.
+const SHORTEST: usize = 4;
+
+impl Core {
+    /// What a call about a module needs.
+    pub(super) fn module_job(&self, branch: &Branch) -> Result<Errand, Failure> {
+        let rules = self.rules(branch)?;
+        let provider = self.setup.servers.provider(&rules.profile)?;
+        Ok(self.errand(branch, rules, Some(provider), Arc::new(AtomicBool::new(false))))
+    }
+}
+
+/// The same summary in the model's words.
+pub(super) fn asked(
+    job: &Errand,
+    root: &Path,
+    card: ModuleCard,
+    runs: &mut Vec<RunCard>,
+) -> Result<ModuleCard, Failure> {
+    let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
+    let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
+    let space = (job.rules.budget.prompt.saturating_sub(fixed) / 10 * 9).min(MOST);
+    let (text, masked) = {
+        let text = shown(root, &card, space, &count);
+        let (text, masked) = secrets::mask(&text);
+        (text.into_owned(), masked)
+    };
+    tracing::debug!(masked, "files for a summary");
+    let order = Order {
+        what: "summary",
+        policy: "module",
+        prompt: prompts::MODULE,
+        version: prompts::MODULE_VERSION,
+        title: format!("A part of a program, {}, to be summed up", card.path),
+        text: &text,
+        otherwise: "Have it summed up without a model.",
+    };
+    let (said, _) = job.ask(&order, &mut |_| {}, runs)?;
+    let (said, _) = secrets::mask(&said);
+    let said = said.trim().to_owned();
+    if said.is_empty() {
+        return Err(Failure::new(FailureKind::Provider, "The model gave no summary."));
+    }
+    Ok(ModuleCard {
+        confidence: known_names(&said, &text),
+        text: said,
+        source: CapsuleSource::Llm,
+        model: Some(job.rules.model.name.clone()),
+        version: prompts::MODULE_VERSION,
+        ..card
+    })
+}
+
+/// What was found in the part, then its files, as far as there is room.
+fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
+    let mut out = format!("{}\n", card.text);
+    let mut left = space;
+    for file in &card.files {
+        let Ok(bytes) = std::fs::read(root.join(&file.path)) else { continue };
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(ONE)]);
+        let mut piece = format!("── {} ──\n{text}\n", file.path);
+        if count(&piece) > left {
+            // Four bytes a token, roughly, and never more than is left.
+            let cut = (left as usize).saturating_mul(3);
+            piece = piece.chars().take(cut).collect();
+            piece.push_str("\n[cut]\n");
+        }
+        let tokens = count(&piece);
+        if left < AROUND || tokens > left {
+            let _ = writeln!(out, "[no room for {}]", file.path);
+            continue;
+        }
+        left -= tokens;
+        out.push_str(&piece);
+    }
+    out
+}
+
+/// The share of names and paths in a text that stand in its sources, in thousandths; 0 where it names nothing.
+fn known_names(text: &str, sources: &str) -> u32 {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | ':');
+    let words = |text: &str| -> BTreeSet<String> {
+        let bare = text.split(|c: char| !part(c)).map(|word| word.trim_matches(['.', ':', '/']));
+        bare.filter(|word| word.len() >= SHORTEST).map(str::to_owned).collect()
+    };
+    let telling = |word: &String| {
+        let inner = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
+        word.contains(['_', '/'])
+            || word.contains("::")
+            || inner
+            || word.trim_end_matches(char::is_alphabetic).ends_with('.')
+    };
+    let named: Vec<String> = words(text).into_iter().filter(telling).collect();
+    let known = named.iter().filter(|name| {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        sources.contains(name.as_str()) || (last.len() >= SHORTEST && sources.contains(last))
+    });
+    let share = known.count() * 1_000 / named.len().max(1);
+    u32::try_from(share).unwrap_or(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_stand_nowhere_lower_the_confidence() {
+        let source = "── src/a.rs ──\npub struct BeeHive;\nimpl BeeHive { fn fly_out(&self) {} }\n";
+        assert_eq!(known_names("BeeHive::fly_out in src/a.rs lets them out.", source), 1_000);
+        assert_eq!(known_names("BeeHive calls wasp_nest.", source), 500);
+        assert_eq!(known_names("It does a thing.", source), 0);
+    }
+}

@@ -1,0 +1,427 @@
+//! What the workspace says of itself beside its code: files with rules and skills, found and read again when they change.
+//! Read by the planner's thread and by the one that looks for changes; the engine's own thread only asks what is known.
+//! Not for: putting them into a plan (`guidance`), requests about them (`projecting`) or summaries of modules (`modules`).
+
+use super::guide_text::load;
+use super::setup::{ProjectSetup, Setup};
+use super::skills::{self, Skill};
+use crate::domain::capsule::FileCover;
+use crate::domain::consent::matches;
+use crate::domain::hash::Hash;
+use crate::domain::ids::BranchId;
+use crate::domain::mark::Atom;
+use crate::domain::module::Staleness;
+use crate::domain::plan::{ContextPlan, RowKind};
+use crate::domain::project::{ProjectKind, atom, plain};
+use crate::tools::folder::{Folder, Looked, repository};
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The files of a folder, the first that is there counts.
+pub(super) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Folders around files that are named or touched, which are looked at.
+pub(super) const AROUND: usize = 24;
+/// Why rules in a folder that git ignores do not go.
+const IGNORED: &str = "lies in a folder that git ignores";
+/// Texts that are kept at hand.
+const KEPT: usize = 200;
+
+/// A file with rules.
+#[derive(Clone, Debug)]
+pub(super) struct Guide {
+    pub(super) atom: Atom,
+    /// As people name it.
+    pub(super) path: String,
+    /// The folder whose work it is for, in words; empty for the person's own.
+    pub(super) folder: String,
+    /// Of the person, not of the project.
+    pub(super) own: bool,
+    /// It goes only because something near it is named or touched.
+    pub(super) nested: bool,
+    /// Switched off in the settings.
+    pub(super) off: bool,
+    pub(super) found: Result<Arc<GuideText>, String>,
+}
+
+/// The text of a file with rules.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GuideText {
+    /// As it goes: secrets masked, files put in the place of their names.
+    pub(super) sent: Arc<str>,
+    /// As it stands in the file, as far as it is read.
+    pub(super) raw: Arc<str>,
+    pub(super) bytes: u64,
+    pub(super) left: u64,
+    /// Characters that nobody would see.
+    pub(super) hidden: u32,
+    pub(super) notes: Vec<String>,
+    /// The files that it was made of, as they were.
+    pub(super) of: Vec<(PathBuf, Looked)>,
+}
+
+/// Files with rules, farthest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guides {
+    pub(super) list: Vec<Guide>,
+    /// Files that stay out because the folder is not trusted.
+    pub(super) untrusted: u32,
+}
+
+/// What is known without reading.
+struct Known {
+    set: ProjectSetup,
+    trusted: bool,
+    atoms: HashSet<Atom>,
+    sent: HashMap<BranchId, HashMap<Atom, Hash>>,
+    skills: Arc<Vec<Skill>>,
+}
+
+/// What was read.
+#[derive(Default)]
+struct Read {
+    texts: HashMap<PathBuf, Arc<GuideText>>,
+    /// What the last look went to: the folder it went out from, the path beneath it, and what stood there.
+    looked: Vec<(PathBuf, PathBuf, Looked)>,
+    polls: u32,
+    /// Hashes of files, with what stood there.
+    hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
+}
+
+/// See the module.
+pub(super) struct Project {
+    pub(super) workspace: PathBuf,
+    known: Mutex<Known>,
+    read: Mutex<Read>,
+}
+
+/// The folder that is looked at, opened, with the workspace's place beneath it.
+pub(super) struct Top {
+    pub(super) folder: Folder,
+    pub(super) path: PathBuf,
+    pub(super) below: PathBuf,
+    /// The folder's own name, which names the project.
+    pub(super) name: String,
+}
+
+impl Project {
+    pub(super) fn new(setup: &Setup) -> Arc<Self> {
+        let workspace = PathBuf::from(&setup.workspace);
+        let known = Known {
+            set: setup.project.clone(),
+            trusted: setup.trusted,
+            atoms: HashSet::new(),
+            sent: HashMap::new(),
+            skills: Arc::default(),
+        };
+        let project = Self { workspace, known: Mutex::new(known), read: Mutex::default() };
+        project.find_skills();
+        Arc::new(project)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Other settings, or another trust.
+    pub(super) fn configure(&self, set: Option<ProjectSetup>, trusted: bool) {
+        let mut known = self.known();
+        known.trusted = trusted;
+        if let Some(set) = set {
+            known.set = set;
+        }
+        drop(known);
+        self.find_skills();
+    }
+
+    pub(super) fn settings(&self) -> (ProjectSetup, bool) {
+        let known = self.known();
+        (known.set.clone(), known.trusted)
+    }
+
+    /// Whether an atom names an item of the project.
+    pub(super) fn knows(&self, atom: &Atom) -> bool {
+        self.known().atoms.contains(atom)
+    }
+
+    /// An item that is no file with rules.
+    pub(super) fn learn(&self, atom: Atom) {
+        self.known().atoms.insert(atom);
+    }
+
+    /// A fork carried what its branch did.
+    pub(super) fn inherit(&self, from: BranchId, to: BranchId) {
+        let mut known = self.known();
+        if let Some(sent) = known.sent.get(&from).cloned() {
+            known.sent.insert(to, sent);
+        }
+    }
+
+    /// What of the project a call carried.
+    pub(super) fn carried(&self, branch: BranchId, plan: &ContextPlan) {
+        let ours = plan.included().filter(|row| matches!(row.kind, RowKind::Rules | RowKind::Module));
+        let texts = ours.filter_map(|row| Some((row.atom, row.text?))).collect();
+        self.known().sent.insert(branch, texts);
+    }
+
+    /// The hash of an item's text in the last call of a branch.
+    pub(super) fn last_sent(&self, branch: BranchId, atom: &Atom) -> Option<Hash> {
+        self.known().sent.get(&branch)?.get(atom).copied()
+    }
+
+    /// The folder from which on rules count.
+    pub(super) fn top(&self) -> Option<Top> {
+        let workspace = self.workspace.canonicalize().ok()?;
+        let path = repository(&workspace);
+        let below = workspace.strip_prefix(&path).ok()?.to_path_buf();
+        let name = path.file_name().map(|name| plain(&name.to_string_lossy())).unwrap_or_default();
+        Some(Top { folder: Folder::open(&path).ok()?, path, below, name })
+    }
+
+    /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
+    /// topmost folder down to the nearest.
+    pub(super) fn guides(&self, near: &[String], most: usize) -> Guides {
+        let (set, trusted) = self.settings();
+        let mut guides = Guides::default();
+        if !set.rules {
+            return guides;
+        }
+        let mut read = self.read();
+        if read.texts.len() > KEPT {
+            read.texts.clear();
+        }
+        let mut looked = Vec::new();
+        let mut search = Search { set: &set, read: &mut read, looked: &mut looked };
+        if let Some(own) = set.own.as_ref().and_then(|own| Some((own, Folder::open(own).ok()?))) {
+            guides.list.extend(search.own(own.0, &own.1));
+        }
+        if let Some(top) = self.top() {
+            for place in places(&top, near, most) {
+                match trusted {
+                    true => guides.list.extend(search.guide(&top, &place)),
+                    false if place.nested => {}
+                    false => guides.untrusted += u32::from(search.name(&top, &place).is_some()),
+                }
+            }
+        }
+        read.looked = looked;
+        drop(read);
+        let mut known = self.known();
+        known.atoms.extend(guides.list.iter().map(|guide| guide.atom));
+        guides
+    }
+
+    /// Files with rules that stay out because the folder is not trusted, by their names alone.
+    pub(super) fn untrusted(&self) -> Vec<String> {
+        let (set, _) = self.settings();
+        let Some(top) = self.top() else { return Vec::new() };
+        let mut read = Read::default();
+        let mut search = Search { set: &set, read: &mut read, looked: &mut Vec::new() };
+        let named = places(&top, &[], 0).into_iter().filter_map(|spot| {
+            let (name, _) = search.name(&top, &spot)?;
+            Some(format!("{}{name}", spot.shown))
+        });
+        named.collect()
+    }
+
+    /// Which files are no longer as they were. A file is read again only when it was written since the last look.
+    pub(super) fn stale(&self, root: &Path, files: &[FileCover]) -> Staleness {
+        const LARGEST: u64 = 4 << 20;
+        let mut stale = Staleness::default();
+        let Ok(folder) = Folder::open(root) else { return stale };
+        let mut read = self.read();
+        if read.hashes.len() > 20_000 {
+            read.hashes.clear();
+        }
+        for file in files {
+            let path = Path::new(&file.path);
+            let there = folder.look(path);
+            let known = read.hashes.get(&root.join(path)).filter(|(was, _)| *was == there).map(|(_, hash)| *hash);
+            let hash = known.unwrap_or_else(|| {
+                let hash = folder.hash(path, LARGEST);
+                read.hashes.insert(root.join(path), (there.clone(), hash));
+                hash
+            });
+            if hash != Some(file.hash) {
+                stale.count += 1;
+                if stale.changed.len() < 10 {
+                    stale.changed.push(file.path.clone());
+                }
+            }
+        }
+        stale
+    }
+
+    /// The skills that there are.
+    pub(super) fn skills(&self) -> Arc<Vec<Skill>> {
+        self.known().skills.clone()
+    }
+
+    /// Looks for skills; says whether they are others than before.
+    fn find_skills(&self) -> bool {
+        let (set, trusted) = self.settings();
+        let workspace = self.workspace.canonicalize().ok().filter(|_| trusted);
+        let found = if set.skills { skills::find(workspace.as_deref(), set.home.as_deref()) } else { Vec::new() };
+        let atom = skills::atom();
+        let mut known = self.known();
+        known.atoms.insert(atom);
+        let changed = *known.skills != found;
+        if changed {
+            known.skills = Arc::new(found);
+        }
+        changed
+    }
+
+    /// Whether anything that was looked at is no longer as it was.
+    pub(super) fn poll(&self) -> bool {
+        let mut read = self.read();
+        read.polls = read.polls.wrapping_add(1);
+        let skills = read.polls.is_multiple_of(4);
+        let mut open: HashMap<PathBuf, Option<Folder>> = HashMap::new();
+        let mut changed = false;
+        for (root, path, before) in &mut read.looked {
+            let folder = open.entry(root.clone()).or_insert_with(|| Folder::open(root).ok());
+            let now = folder.as_ref().map_or(Looked::Nothing, |folder| folder.look(path));
+            changed |= now != *before;
+            *before = now;
+        }
+        drop(read);
+        if skills { self.find_skills() || changed } else { changed }
+    }
+}
+
+/// A folder that may hold rules.
+struct Spot {
+    /// Beneath the topmost folder.
+    folder: PathBuf,
+    /// Before the file's name, as people name it.
+    shown: String,
+    words: String,
+    nested: bool,
+}
+
+/// The folders from the topmost down to the workspace, then those around the paths that are near.
+fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
+    let steps: Vec<Component<'_>> = top.below.components().collect();
+    let mut found = Vec::new();
+    for depth in 0..=steps.len() {
+        let folder: PathBuf = steps[..depth].iter().collect();
+        let up = steps.len() - depth;
+        let words = match up {
+            0 => "the workspace".to_owned(),
+            _ if depth == 0 => format!("all of {}", top.name),
+            _ => plain(&format!("{}/", folder.display())),
+        };
+        found.push(Spot { folder, shown: "../".repeat(up), words, nested: false });
+    }
+    let mut inner: Vec<PathBuf> = near.iter().filter_map(|path| beneath(path)).flat_map(|path| around(&path)).collect();
+    inner.sort();
+    inner.dedup();
+    for folder in inner.into_iter().take(most) {
+        let shown = plain(&format!("{}/", folder.display()));
+        found.push(Spot { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
+    }
+    found
+}
+
+/// A path beneath the workspace by its names alone.
+fn beneath(path: &str) -> Option<PathBuf> {
+    let steps = Path::new(path).components().filter(|step| !matches!(step, Component::CurDir));
+    let steps: Vec<Component<'_>> = steps.collect();
+    let plain = !steps.is_empty() && steps.iter().all(|step| matches!(step, Component::Normal(_)));
+    plain.then(|| steps.iter().collect())
+}
+
+/// A path and the folders that it lies in, the workspace itself left out. What is no folder holds no rules.
+fn around(path: &Path) -> Vec<PathBuf> {
+    path.ancestors().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf).collect()
+}
+
+struct Search<'a> {
+    set: &'a ProjectSetup,
+    read: &'a mut Read,
+    looked: &'a mut Vec<(PathBuf, PathBuf, Looked)>,
+}
+
+impl Search<'_> {
+    /// The name of the file that counts in a folder.
+    fn name(&mut self, top: &Top, spot: &Spot) -> Option<(&'static str, Looked)> {
+        self.first(&top.path, &top.folder, &spot.folder)
+    }
+
+    fn first(&mut self, root: &Path, folder: &Folder, inner: &Path) -> Option<(&'static str, Looked)> {
+        for name in NAMES {
+            let path = inner.join(name);
+            let there = folder.look(&path);
+            self.looked.push((root.to_path_buf(), path, there.clone()));
+            if there != Looked::Nothing {
+                return Some((name, there));
+            }
+        }
+        None
+    }
+
+    fn guide(&mut self, top: &Top, spot: &Spot) -> Option<Guide> {
+        let (name, there) = self.name(top, spot)?;
+        let path = spot.folder.join(name);
+        let foreign = spot.nested && top.folder.ignored(&spot.folder);
+        let shown = format!("{}{name}", spot.shown);
+        let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
+        Some(Guide {
+            atom: atom(ProjectKind::Rules, &top.name, &path.to_string_lossy()),
+            folder: spot.words.clone(),
+            own: false,
+            nested: spot.nested,
+            off,
+            // What a package brought along does not speak for the project.
+            found: if foreign { Err(IGNORED.into()) } else { self.text(&top.path, &top.folder, &path, &there) },
+            path: shown,
+        })
+    }
+
+    fn own(&mut self, root: &Path, folder: &Folder) -> Option<Guide> {
+        let (name, there) = self.first(root, folder, Path::new(""))?;
+        let shown = short(&root.join(name), self.set.home.as_deref());
+        let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
+        Some(Guide {
+            atom: atom(ProjectKind::Rules, "", name),
+            folder: String::new(),
+            own: true,
+            nested: false,
+            off,
+            found: self.text(root, folder, Path::new(name), &there),
+            path: shown,
+        })
+    }
+
+    /// The text of a file, read again where it, or a file that it names, has changed.
+    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<GuideText>, String> {
+        if let Looked::Refused(why) = there {
+            return Err(why.clone());
+        }
+        let key = root.join(path);
+        let known = self.read.texts.get(&key).filter(|text| {
+            text.of.first().is_some_and(|(_, first)| first == there)
+                && text.of.iter().skip(1).all(|(path, before)| folder.look(path) == *before)
+        });
+        let text = if let Some(text) = known {
+            text.clone()
+        } else {
+            let made = Arc::new(load(folder, path, there, u64::from(self.set.limit.max(256)))?);
+            self.read.texts.insert(key, made.clone());
+            made
+        };
+        self.looked.extend(text.of.iter().skip(1).map(|(path, was)| (root.to_path_buf(), path.clone(), was.clone())));
+        Ok(text)
+    }
+}
+
+/// A path with `~` for the home folder.
+pub(super) fn short(path: &Path, home: Option<&Path>) -> String {
+    let inner = home.and_then(|home| path.strip_prefix(home).ok());
+    plain(&inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display())))
+}

@@ -1,0 +1,275 @@
+//! A folder that is only read from, never by a link that leads out of it: texts of bounded size, names of folders, and stamps
+//! by which a change is seen without reading.
+//! Not for: the model's tools (`read`, `list`), or what the texts are for.
+
+use crate::domain::hash::Hash;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// By what a file's change is seen: its size, when it was written (nanoseconds since 1970), and which file it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Stamp {
+    /// Bytes.
+    pub bytes: u64,
+    /// When it was written.
+    pub written: u128,
+    /// Its number in the file system, where there is one.
+    pub number: u64,
+}
+
+/// What stands at a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Looked {
+    /// Nothing.
+    Nothing,
+    /// A regular file.
+    File(Stamp),
+    /// Something that is not read, and why, as the end of a sentence that begins with its path.
+    Refused(String),
+}
+
+/// The beginning of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// Its characters; cut between lines where it is cut.
+    pub text: String,
+    /// Bytes of the whole file.
+    pub bytes: u64,
+    /// Bytes that were left out at its end.
+    pub left: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Folder {
+    root: Dir,
+}
+
+impl Folder {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It is no folder, or cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self { root })
+    }
+
+    /// What stands at a path beneath it.
+    #[must_use]
+    pub fn look(&self, path: &Path) -> Looked {
+        match self.root.metadata(path) {
+            Ok(meta) if meta.is_file() => {
+                let written = meta.modified().ok().map(cap_std::time::SystemTime::into_std);
+                let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
+                Looked::File(Stamp { bytes: meta.len(), written, number: number(&meta) })
+            }
+            Ok(meta) if meta.is_dir() => Looked::Refused("is a folder".into()),
+            Ok(_) => Looked::Refused("is a pipe, a socket or a device".into()),
+            Err(_) if self.root.symlink_metadata(path).is_err() => Looked::Nothing,
+            Err(error) => Looked::Refused(refusal(&error)),
+        }
+    }
+
+    /// The first bytes of a text, at most so many, whole characters of it.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with its path.
+    pub fn head(&self, path: &Path, most: u64) -> Result<Head, String> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use cap_std::fs::OpenOptionsExt;
+            let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
+            options.custom_flags(i32::try_from(flags).unwrap_or(0));
+        }
+        let file = self.root.open_with(path, &options).map_err(|error| refusal(&error))?;
+        let meta = file.metadata().map_err(|error| refusal(&error))?;
+        if !meta.is_file() {
+            return Err("is no regular file".into());
+        }
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).map_err(|error| refusal(&error))?;
+        let whole = meta.len().max(bytes.len() as u64);
+        let cut = whole > bytes.len() as u64;
+        let valid = match std::str::from_utf8(&bytes) {
+            Ok(_) => bytes.len(),
+            // A character that was cut in two.
+            Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => return Err("is no UTF-8 text".into()),
+        };
+        bytes.truncate(valid);
+        if bytes.contains(&0) {
+            return Err("is no text".into());
+        }
+        if let (true, Some(end)) = (cut, bytes.iter().rposition(|byte| *byte == b'\n')) {
+            bytes.truncate(end + 1);
+        }
+        let left = whole - bytes.len() as u64;
+        Ok(Head { text: String::from_utf8(bytes).unwrap_or_default(), bytes: whole, left })
+    }
+
+    /// The hash of a file's bytes; none where it is gone, larger than `most` bytes, or not to be read.
+    #[must_use]
+    pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
+        let Looked::File(stamp) = self.look(path) else { return None };
+        let file = self.root.open(path).ok().filter(|_| stamp.bytes <= most)?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).ok()?;
+        Some(Hash::of(&bytes))
+    }
+
+    /// Whether a folder beneath it lies in one that its `.gitignore` files leave out; of two rules the nearer decides.
+    #[must_use]
+    pub fn ignored(&self, folder: &Path) -> bool {
+        const RULES: u64 = 1 << 20;
+        let mut levels: Vec<Gitignore> = Vec::new();
+        let mut path = PathBuf::new();
+        for step in std::iter::once(None).chain(folder.iter().map(Some)) {
+            if let Some(step) = step {
+                path.push(step);
+                let says = levels.iter().rev().map(|rules| rules.matched(&path, true)).find(|found| !found.is_none());
+                if says.is_some_and(|found| found.is_ignore()) {
+                    return true;
+                }
+            }
+            if let Ok(head) = self.head(&path.join(".gitignore"), RULES) {
+                let mut builder = GitignoreBuilder::new(&path);
+                for line in head.text.lines() {
+                    // A line that is no pattern is passed over, as git does.
+                    let _ = builder.add_line(None, line);
+                }
+                levels.extend(builder.build().ok());
+            }
+        }
+        false
+    }
+
+    /// Names of the folders in a folder beneath it, in order, at most so many; those that are no UTF-8, or hold a character
+    /// that nobody would see, are left out.
+    #[must_use]
+    pub fn folders(&self, path: &Path, most: usize) -> Vec<String> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let Ok(entries) = self.root.read_dir(path) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.chars().any(char::is_control))
+            .filter(|name| self.root.metadata(path.join(name)).is_ok_and(|meta| meta.is_dir()))
+            .take(most)
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+#[cfg(unix)]
+fn number(meta: &cap_std::fs::Metadata) -> u64 {
+    use cap_std::fs::MetadataExt as _;
+    meta.ino()
+}
+
+#[cfg(not(unix))]
+fn number(_: &cap_std::fs::Metadata) -> u64 {
+    0
+}
+
+/// Leading out of the root comes as an error that no system call made.
+fn refusal(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "leads out of the folder by a link".into(),
+        io::ErrorKind::PermissionDenied => "may not be read by this user".into(),
+        io::ErrorKind::NotFound => "is a link that leads nowhere".into(),
+        _ => format!("cannot be read ({error})"),
+    }
+}
+
+/// The folder of the repository that a folder belongs to: the nearest one at or above it that holds `.git`, as long as the
+/// folders on the way belong to the same user; itself where there is none.
+#[must_use]
+pub fn repository(folder: &Path) -> PathBuf {
+    const HIGHEST: usize = 32;
+    let owner = owner_of(folder);
+    let own = |path: &&Path| owner_of(path) == owner;
+    let found = folder.ancestors().take(HIGHEST).take_while(own).find(|path| path.join(".git").exists());
+    found.unwrap_or(folder).to_path_buf()
+}
+
+#[cfg(unix)]
+fn owner_of(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).ok().map(|meta| meta.uid())
+}
+
+#[cfg(not(unix))]
+fn owner_of(_: &Path) -> Option<u32> {
+    None
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn texts_are_read_inside_only_and_cut_between_lines() {
+        let place = tempfile::tempdir().unwrap();
+        let inside = place.path().join("in");
+        fs::create_dir_all(inside.join("b")).unwrap();
+        fs::create_dir_all(inside.join("a")).unwrap();
+        fs::write(place.path().join("secret"), "s").unwrap();
+        fs::write(inside.join("t"), "one\ntwo\nthréé\n").unwrap();
+        fs::write(inside.join("latin"), b"caf\xe9 au lait").unwrap();
+        fs::write(inside.join("nul"), b"a\0b").unwrap();
+        symlink("../secret", inside.join("out")).unwrap();
+        symlink("t", inside.join("inner")).unwrap();
+        symlink("gone", inside.join("dangling")).unwrap();
+        let folder = Folder::open(&inside).unwrap();
+        let head = |name: &str, most| folder.head(Path::new(name), most);
+        assert_eq!(head("t", 100).unwrap().text, "one\ntwo\nthréé\n");
+        let cut = head("inner", 12).unwrap();
+        assert_eq!((cut.text.as_str(), cut.bytes, cut.left), ("one\ntwo\n", 16, 8));
+        for (name, why) in [("latin", "UTF-8"), ("nul", "no text"), ("out", "leads out"), ("dangling", "nowhere")] {
+            assert!(head(name, 100).unwrap_err().contains(why), "{name}");
+        }
+        assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads out")));
+        assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
+        assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
+        assert_eq!(folder.folders(Path::new(""), 9), ["a", "b"]);
+    }
+
+    #[test]
+    fn folders_that_git_ignores_are_known() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("a/keep/x")).unwrap();
+        fs::write(place.path().join(".gitignore"), "node_modules/\n/a/*\n!/a/keep/\n").unwrap();
+        fs::write(place.path().join("a/keep/.gitignore"), "x\n").unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        for (path, ignored) in [
+            ("", false),
+            ("src", false),
+            ("b/node_modules/p", true),
+            ("a/q", true),
+            ("a/keep", false),
+            ("a/keep/x/y", true),
+        ] {
+            assert_eq!(folder.ignored(Path::new(path)), ignored, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_repository_is_the_nearest_folder_with_git_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = place.path().join("repo/a/b");
+        fs::create_dir_all(&deep).unwrap();
+        assert_eq!(repository(&deep), deep);
+        fs::create_dir_all(place.path().join("repo/.git")).unwrap();
+        assert_eq!(repository(&deep), place.path().join("repo"));
+    }
+}

@@ -1,0 +1,205 @@
+//! Rules, skills and summaries of modules among the editors: pictures, taking rules out and back, writing them, a skill for
+//! the message, a summary made anew.
+
+use super::Stage;
+use super::fixture::{self, MAIN, NOON};
+use pleach::domain::condense::By;
+use pleach::domain::hash::Hash;
+use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
+use pleach::engine::api::{Answer, FileAct, ModuleAct, ProjectAct, Request, ThingAct};
+
+const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn asked(stage: &Stage) -> &Request {
+    stage.sent.iter().rev().map(|(_, r)| r).find(|r| !matches!(r, Request::Replan { .. })).unwrap()
+}
+
+fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
+    stage.reply(|r| matches!(r, Request::Thing(ThingAct::Things { .. })), Answer::Things(kind, things));
+}
+
+fn now(text: &str) -> Version {
+    Version { what: "as it stands now".into(), at: None, text: text.into(), current: true, from: None }
+}
+
+const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` outside tests.\n\u{1b}[31mhidden\n";
+
+fn rules() -> Vec<Thing> {
+    let thing = |path: &str, note: &str, goes: bool, editing: Editing, text: &str| Thing {
+        kind: ThingKind::Rules,
+        id: path.into(),
+        title: path.into(),
+        note: note.into(),
+        editing,
+        goes,
+        versions: vec![now(text)],
+    };
+    let outside = Editing::Not("It lies outside this folder; edit it where it lies.");
+    vec![
+        thing(
+            "~/.config/pleach/AGENTS.md",
+            "goes; goes with the next call; for all projects, your own; 31 tok est",
+            true,
+            outside,
+            "Be brief.",
+        ),
+        thing(
+            "../AGENTS.md",
+            "excluded; excluded on this branch; for all of repo; 212 tok est",
+            false,
+            outside,
+            "Old rules.",
+        ),
+        thing(
+            "AGENTS.md",
+            "goes; goes with the next call; for the workspace; 88 tok est; 1 invisible character",
+            true,
+            Editing::Here,
+            RULES,
+        ),
+        thing(
+            "src/tui/AGENTS.md",
+            "waits; waits until a file near it is named or touched; for src/tui/; 41 tok est",
+            false,
+            Editing::Here,
+            "Views are pure.",
+        ),
+    ]
+}
+
+#[test]
+fn rules_are_looked_at_taken_out_and_written() {
+    let mut stage = fixture::opened();
+    stage.type_text("/project").press("enter");
+    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Rules }));
+    fill(&mut stage, ThingKind::Rules, Vec::new());
+    assert!(stage.screen(120, 35).contains("There is no AGENTS.md"), "{}", stage.screen(120, 35));
+    stage.press("esc").press("ctrl-x p");
+    fill(&mut stage, ThingKind::Rules, rules());
+    stage.press("j j");
+    pictures("project_rules", &mut stage);
+    stage.press("x");
+    let set = ProjectAct::Set { branch: MAIN, path: "AGENTS.md".into(), on: None, once: false };
+    assert_eq!(*asked(&stage), Request::Project(set));
+    stage.reply(|r| matches!(r, Request::Project(_)), Answer::Done("Excluded. u undoes it.".into()));
+    assert!(stage.screen(80, 24).contains("Excluded. u undoes it."));
+    fill(&mut stage, ThingKind::Rules, rules());
+    stage.press("u");
+    assert_eq!(*asked(&stage), Request::Undo);
+    stage.press("e").type_text("- New.\n");
+    stage.press("ctrl-d");
+    match asked(&stage) {
+        Request::Project(ProjectAct::Save { branch, path, text, expected }) => {
+            assert_eq!((*branch, path.as_str(), *expected), (MAIN, "AGENTS.md", Some(Hash::of(RULES.as_bytes()))));
+            assert!(text.starts_with("- New.\n# Rules") && !text.contains('\u{1b}'), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+    stage.reply(|r| matches!(r, Request::Project(ProjectAct::Save { .. })), Answer::Done("Wrote AGENTS.md.".into()));
+    fill(&mut stage, ThingKind::Rules, rules());
+    stage.press("k e");
+    assert!(stage.screen(120, 35).contains("It lies outside this folder"));
+    stage.press("esc").press("ctrl-x p");
+    fill(&mut stage, ThingKind::Rules, Vec::new());
+    stage.press("e").type_text("First rule.").press("ctrl-d");
+    let first = |r: &Request| matches!(r, Request::Project(ProjectAct::Save { expected: None, text, .. }) if text == "First rule.");
+    assert!(first(asked(&stage)), "{:?}", asked(&stage));
+}
+
+#[test]
+fn a_skill_goes_into_the_message() {
+    let mut stage = fixture::opened();
+    stage.type_text("/skills").press("enter");
+    let skill = |name: &str, note: &str| Thing {
+        kind: ThingKind::Skills,
+        id: name.into(),
+        title: name.into(),
+        note: note.into(),
+        editing: Editing::Not("A skill is edited where it lies; a puts it into the message."),
+        goes: true,
+        versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
+    };
+    let all = vec![
+        skill("pdf", "Reads PDF files and fills in their forms; .claude/skills/pdf/SKILL.md; 44 tok est"),
+        skill("release", "Cuts a release; ~/.agents/skills/release/SKILL.md; 210 tok est"),
+    ];
+    fill(&mut stage, ThingKind::Skills, all);
+    pictures("project_skills", &mut stage);
+    stage.press("x");
+    assert!(matches!(asked(&stage), Request::Project(ProjectAct::Set { path, .. }) if path == "skills"));
+    stage.press("a");
+    assert!(stage.model.layers.is_empty());
+    assert_eq!(*asked(&stage), Request::Files(FileAct::Read { path: "skill:pdf".into() }));
+    stage.reply(|r| matches!(r, Request::Files(_)), Answer::Attached { text: "Use pdftotext.".into(), masked: 0 });
+    assert!(
+        stage.model.composer.text().contains("@skill:pdf") && stage.model.composer.text().contains("Use pdftotext.")
+    );
+}
+
+#[test]
+fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
+    let mut stage = fixture::opened();
+    stage.type_text("/capsule src/engine").press("enter");
+    let make =
+        |by| Request::Project(ProjectAct::Module(ModuleAct::Make { branch: MAIN, path: "src/engine".into(), by }));
+    assert_eq!(*asked(&stage), make(By::Extractive));
+    stage.type_text("/capsule src/engine by model").press("enter");
+    assert_eq!(*asked(&stage), make(By::Model));
+    stage.type_text("/modules").press("enter");
+    let version = |what: &str, text: &str, current: bool, from: Option<usize>| Version {
+        what: what.into(),
+        at: Some(NOON),
+        text: text.into(),
+        current,
+        from,
+    };
+    let thing = |path: &str, note: &str, goes: bool, versions: Vec<Version>| Thing {
+        kind: ThingKind::Modules,
+        id: path.into(),
+        title: path.into(),
+        note: note.into(),
+        editing: Editing::Here,
+        goes,
+        versions,
+    };
+    let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
+    let new =
+        "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
+    let note = "fresh; 412 tok est; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
+    let older = "stale; stale: 2 of 12 files changed since; 201 tok est; by the model m; 97 % of the names in it stand in the files";
+    fill(
+        &mut stage,
+        ThingKind::Modules,
+        vec![
+            thing(
+                "src/engine",
+                note,
+                true,
+                vec![
+                    version("version 2, by the program", new, true, Some(1)),
+                    version("version 1, by the program", old, false, None),
+                ],
+            ),
+            thing("src/store", older, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
+        ],
+    );
+    pictures("project_modules", &mut stage);
+    stage.press("m");
+    assert_eq!(*asked(&stage), make(By::Extractive));
+    stage.press("u");
+    let step = |forward| Request::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward }));
+    assert_eq!(*asked(&stage), step(false));
+    stage.press("U");
+    assert_eq!(*asked(&stage), step(true));
+    stage.press("e").press("ctrl-d");
+    assert!(matches!(asked(&stage), Request::Project(ProjectAct::Module(ModuleAct::Edit { .. }))));
+}
