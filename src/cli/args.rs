@@ -8,6 +8,7 @@ pub use super::commands::{
 use super::consent::RulesCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
+use super::traces::Traces;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -241,6 +242,8 @@ pub enum Command {
         #[arg(long)]
         whole_session: bool,
     },
+    /// Calls to tools on the branch, newest first: what each was asked, who allowed it, what it came to, what fixed a failure.
+    Traces(Traces),
     /// Undo the last change of the session.
     Undo,
     /// Do the last undone change again.

@@ -49,6 +49,8 @@ pub(super) enum Inbox {
     Tried(Box<Tries>),
     /// The last request of a branch was read from the store again, or could not be.
     Recalled(BranchId, RunId, Option<Arc<Outline>>),
+    /// A call that a person runs again reports.
+    Again(Box<super::again::Told>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
@@ -98,6 +100,8 @@ pub(super) struct Core {
     pub(super) foreseeing: Option<(Ticket, Arc<AtomicBool>)>,
     /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
     pub(super) by_hand: HashMap<BranchId, Ticket>,
+    /// A call that a person runs again.
+    pub(super) again: Option<super::again::Repeat>,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
@@ -145,6 +149,7 @@ impl Core {
             trying: None,
             foreseeing: None,
             by_hand: HashMap::new(),
+            again: None,
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
@@ -181,6 +186,7 @@ impl Core {
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),
+                Inbox::Again(told) => self.again_told(*told),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),

@@ -103,6 +103,7 @@ impl Core {
             }
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::Traces(act) => self.traces(act),
             Request::Rules => self.rules_listed(),
             Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
             other => self.on_branch(other),

@@ -4,6 +4,7 @@
 //! turn's decisions are a pure machine ([`turn`]). Whatever changes is written to the store first and shown afterwards.
 
 mod acts;
+mod again;
 pub mod api;
 mod aside;
 mod asking;
@@ -72,6 +73,7 @@ mod summarise;
 mod tags;
 mod tasks;
 mod things;
+mod traces;
 pub mod turn;
 mod undo;
 mod vectors;

@@ -54,7 +54,7 @@ impl RunTools for Shelf {
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
         let done = FileChange { after: Some(text.into()), ..change.clone() };
-        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None }
+        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
     }
 
     fn run(&self, _: &str, _: &str, _: &dyn Fn() -> bool) -> ToolOutput {

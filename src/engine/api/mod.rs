@@ -8,12 +8,14 @@ mod acts;
 mod draft;
 mod event;
 mod request;
+mod traces;
 mod view;
 
 pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
 pub use request::Request;
+pub use traces::{TraceAct, TraceWhole};
 pub use view::{
     Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,
     Told, Weighed,

@@ -3,6 +3,7 @@
 
 use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
 use super::draft::{Draft, Item, Named};
+use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -258,6 +259,8 @@ pub enum Request {
         /// Yes or no.
         trusted: bool,
     },
+    /// Calls to tools: all, one whole, one again.
+    Traces(TraceAct),
     /// The calls of a session, newest last.
     Runs,
     /// What the calls of a branch, or of its whole session, came to, one after the other.

@@ -2,9 +2,9 @@
 //! Not for: what a call would do (`domain::consent`).
 
 use super::send;
-use crate::domain::consent::{Asking, Consent, Rule, RuleScope, Verdict};
+use crate::domain::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
 use crate::domain::ids::{BranchId, RunId};
-use crate::engine::api::Request;
+use crate::engine::api::{Request, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
@@ -22,7 +22,7 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
-        return model.layers.retain(|layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch));
+        return model.layers.retain(|layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE));
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} waits for your word: {key} looks at it.", asking.tool);
@@ -105,7 +105,11 @@ pub(super) fn give(
     out: &mut Vec<Cmd>,
 ) {
     model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
-    send(model, Request::Consent { branch, index, consent, always }, Pending::Act, out);
+    let request = match index {
+        BESIDE => Request::Traces(TraceAct::Word { consent, always }),
+        _ => Request::Consent { branch, index, consent, always },
+    };
+    send(model, request, Pending::Act, out);
 }
 
 fn always(ask: &Ask) -> Question {

@@ -3,7 +3,7 @@
 
 use super::{
     acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
-    memories, open, overlay, queueing, raw, send, tree, workshop,
+    memories, open, overlay, queueing, raw, send, traces, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -18,6 +18,7 @@ const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_tree();
+    model.sync_traces();
     let typing = takes_text(model);
     let begins = model.leading.0.is_empty();
     if !(begins && typing && chord.typed().is_some()) && comfort::lead(model, chord, out) {
@@ -63,6 +64,7 @@ pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
             raw.search.push_str(&line());
             raw.look();
         }
+        Some(Layer::Traces(screen)) if screen.filtering => screen.filter.push_str(&line()),
         Some(Layer::Overlay(overlay)) if overlay.filtering => {
             overlay.filter.push_str(&line());
             overlay.list();
@@ -110,6 +112,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             type_line(&mut raw.search, chord);
             raw.look();
         }
+        Some(Layer::Traces(screen)) if screen.filtering => type_line(&mut screen.filter, chord),
         Some(Layer::Tree(grove)) if grove.filtering => {
             type_line(&mut grove.filter, chord);
             tree::filtered(model);
@@ -256,6 +259,9 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 
 /// The actions of one screen each.
 fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    if traces::action(model, run, out) {
+        return;
+    }
     match run {
         Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
             compare::action(model, run, out);
@@ -380,6 +386,11 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if tree::leave_filter(model) {
         return;
     }
+    if let Some(Layer::Traces(screen)) = model.layers.last_mut()
+        && screen.leave()
+    {
+        return;
+    }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
@@ -491,6 +502,7 @@ pub(super) fn scroll(model: &mut Model, rows: i64) {
         Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
         Some(Layer::Tree(grove)) => grove.step(rows),
         Some(Layer::Consent(ask)) => ask.shift(rows),
+        Some(Layer::Traces(screen)) => screen.roll(rows),
         Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
         Some(_) => {}
         None => model.conversation.scroll += rows,

@@ -26,6 +26,8 @@ fn page(model: &Model) -> u16 {
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(Layer::Diff(view)) => view.page.max(2),
+        Some(Layer::Traces(screen)) if screen.opened => u16::try_from(screen.seen.1).unwrap_or(rows).max(2),
+        Some(Layer::Traces(screen)) => u16::try_from(screen.page).unwrap_or(rows).max(2),
         Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
@@ -76,11 +78,7 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Raw(raw)) => raw.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
-        Some(Layer::Traces(traces)) => {
-            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
-            traces.cursor = shift(traces.cursor, by, count.saturating_sub(1));
-            traces.scroll = 0;
-        }
+        Some(Layer::Traces(screen)) => screen.step(by),
         Some(Layer::Picker(picker)) => picker.cursor = shift(picker.cursor, by, picker.shown.len().saturating_sub(1)),
         Some(Layer::Question(question)) => {
             question.cursor = shift(question.cursor, by, question.choices.len().saturating_sub(1));

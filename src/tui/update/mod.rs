@@ -27,6 +27,7 @@ mod panes;
 mod queueing;
 mod raw;
 mod tags;
+mod traces;
 mod tree;
 mod trials;
 mod whatif;
@@ -75,6 +76,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
     overlay::look_ahead(model, &mut out);
+    traces::want(model, &mut out);
     out
 }
 

@@ -84,7 +84,7 @@ fn item(model: &mut Model, at: usize) {
         Some(Layer::Capsules(shelf)) => shelf.step(by(shelf.cursor, at)),
         Some(Layer::Draft(desk)) => desk.step(by(desk.cursor, at)),
         Some(Layer::Find(finder)) => finder.cursor = at.min(finder.found.messages.len().saturating_sub(1)),
-        Some(Layer::Traces(traces)) => (traces.cursor, traces.scroll) = (at, 0),
+        Some(Layer::Traces(screen)) => screen.step(by(screen.cursor, at)),
         _ => {}
     }
 }

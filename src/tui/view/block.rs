@@ -279,7 +279,16 @@ impl Maker<'_> {
         let room = usize::from(self.width).saturating_sub(line.width() + 14).min(60);
         line.push(Ink::Dim, &format!(" {} ", text::fit(&arguments(&trace.args), room, glyphs.ellipsis)));
         let (ink, sign) = tools::sign(self.theme, trace.status);
-        line.with(ink, sign).with(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)))
+        line.push(ink, sign);
+        line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
+        if let Some((good, words)) = self.model.fixes.get(&head.id) {
+            let room = usize::from(self.width).saturating_sub(line.width() + 3);
+            if room >= 12 {
+                let ink = if *good { Ink::Good } else { Ink::Warn };
+                line.push(ink, &format!("{}{}", self.dot(), text::fit(words, room, glyphs.ellipsis)));
+            }
+        }
+        line
     }
 
     fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {

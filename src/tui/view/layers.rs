@@ -5,7 +5,7 @@
 use super::cache::{Cache, Of};
 use super::{
     Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
-    picker, raw, tools, tree, whatif, workshop,
+    picker, raw, traces, tree, whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
@@ -40,6 +40,7 @@ pub(super) fn draw(
     let mut seen = None;
     let mut landed = None;
     let mut asked = None;
+    let mut listed = None;
     let mut wanted = Vec::new();
     {
         let look = Look { theme, model };
@@ -47,7 +48,10 @@ pub(super) fn draw(
             Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
             Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
             Layer::Raw(it) => raw::draw(&look, it, area, buf),
-            Layer::Traces(it) => wanted = tools::full(&look, cache, it, area, buf),
+            Layer::Traces(it) => {
+                let landed = traces::draw(&look, it, cache, area, buf);
+                (wanted, listed) = (landed.wanted, Some((landed.seen, landed.page)));
+            }
             Layer::Picker(it) => picker::draw(&look, it, area, buf),
             Layer::Question(it) => question(&look, it, area, buf),
             Layer::Prompt(it) => prompt(&look, it, area, buf),
@@ -80,6 +84,10 @@ pub(super) fn draw(
     }
     if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
         (ask.seen, ask.starts) = landed;
+    }
+    if let (Layer::Traces(screen), Some((seen, page))) = (&mut model.layers[at], listed) {
+        (screen.seen, screen.page) = (seen, page);
+        screen.scroll = screen.scroll.min(seen.0.saturating_sub(seen.1));
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,

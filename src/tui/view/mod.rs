@@ -43,6 +43,7 @@ mod paint;
 mod picker;
 mod raw;
 mod tools;
+mod traces;
 mod tree;
 mod whatif;
 mod which;
@@ -72,6 +73,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
     }
     cache.next_frame();
     model.sync_tree();
+    model.sync_traces();
     model.hits.borrow_mut().clear();
     let full = model.layers.iter().rposition(Layer::full);
     let mut wanted = Vec::new();
