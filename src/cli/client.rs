@@ -96,12 +96,14 @@ impl<'a> Client<'a> {
                 io.note(&format!("{why}. Attempt {attempt} follows in {seconds} s."));
             }
             Event::Asks { branch, asking: Some(asking) } => {
-                let consent = super::consent::word(io, &self.rules, asking);
-                self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
+                if let Some(consent) = super::consent::word(io, &self.rules, asking) {
+                    self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
+                }
             }
             Event::Again(view) => {
-                if let AgainState::Asks(asking) = &view.state {
-                    let consent = super::consent::word(io, &self.rules, asking);
+                if let AgainState::Asks(asking) = &view.state
+                    && let Some(consent) = super::consent::word(io, &self.rules, asking)
+                {
                     self.send(Request::Traces(TraceAct::Word { consent, always: None }));
                 }
             }

@@ -110,25 +110,29 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The word on a call that asks.
-pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Consent {
+/// The word on a call that asks; none where Ctrl+C was pressed instead, which stops what asked.
+pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<Consent> {
     if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
-        return Consent::Yes { hunks: Vec::new() };
+        return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
         io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, asking.tool));
-        return Consent::No { why: Some("Nobody could be asked.".into()) };
+        return Some(Consent::No { why: Some("Nobody could be asked.".into()) });
     }
     for line in told(asking) {
         io.note(&line);
     }
-    io.note("Enter y to let it be done, n to refuse it, or why it is refused:");
-    let line = io.line().unwrap_or_default();
-    match line.trim() {
+    io.note("Enter y to let it be done, n to refuse it, or why it is refused; Ctrl+C stops the turn:");
+    let pressed = (io.interrupts)();
+    let line = io.line_unless(pressed).unwrap_or_default();
+    if (io.interrupts)() > pressed {
+        return None;
+    }
+    Some(match line.trim() {
         "y" | "yes" => Consent::Yes { hunks: Vec::new() },
         "" | "n" | "no" => Consent::No { why: None },
         why => Consent::No { why: Some(why.to_owned()) },
-    }
+    })
 }
 
 /// All that it would do.

@@ -119,6 +119,26 @@ impl Io<'_> {
         (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
+    /// A line that a person types at a terminal; none once Ctrl+C was pressed more often than so.
+    pub fn line_unless(&mut self, pressed: usize) -> Option<String> {
+        #[cfg(unix)]
+        while self.in_tty {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let input = std::io::stdin();
+            let mut waits = [PollFd::new(&input, PollFlags::IN)];
+            let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            // A signal ends the wait early; then it is looked whether it was that.
+            let there = matches!(poll(&mut waits, Some(&tick)), Ok(count) if count > 0);
+            if (self.interrupts)() > pressed {
+                return None;
+            }
+            if there {
+                break;
+            }
+        }
+        self.line()
+    }
+
     /// All of standard input; one line end at its end is not part of the text.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly()?;

@@ -32,6 +32,7 @@ mod stats;
 mod stranger;
 mod support;
 mod tokenizer;
+mod traces;
 mod versions;
 mod whatif;
 mod wire;

@@ -14,6 +14,7 @@ mod memories;
 pub(crate) mod over;
 mod pictures;
 mod props;
+mod traces;
 mod whatif;
 mod workshop;
 mod writing;
