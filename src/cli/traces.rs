@@ -88,7 +88,8 @@ impl Board {
         let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
         let path: Vec<Slot> = head.and_then(|head| tree.slot(head)).map(|tip| tree.path(tip)).unwrap_or_default();
         let on_path = |trace: &ToolTrace| {
-            slot(trace).is_some_and(|slot| path.get(usize::try_from(tree.depth(slot)).unwrap_or(usize::MAX)) == Some(&slot))
+            slot(trace)
+                .is_some_and(|slot| path.get(usize::try_from(tree.depth(slot)).unwrap_or(usize::MAX)) == Some(&slot))
         };
         let of_path = |trace: &ToolTrace| match &trace.more.again {
             Some(call) => all.iter().any(|known| known.run == trace.run && known.call_id == *call && on_path(known)),
@@ -276,7 +277,9 @@ fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop
             run.client.send(Request::Traces(TraceAct::Stop));
         }
         match run.client.next(&mut run.io)? {
-            Some(Event::Answer { ticket: whose, result: Err(failure) }) if whose == ticket => return Err(failure.into()),
+            Some(Event::Answer { ticket: whose, result: Err(failure) }) if whose == ticket => {
+                return Err(failure.into());
+            }
             Some(Event::Again(view)) if view.state == AgainState::Ended => return ended(run, &view),
             _ => {}
         }

@@ -8,7 +8,16 @@ use serde_json::Value;
 const SUBJECTS: [&str; 9] = ["line", "command", "cmd", "path", "file", "file_path", "url", "query", "pattern"];
 /// Words that a line holds that tells why something failed.
 const FAULTS: [&str; 11] = [
-    "error", "failed", "panicked", "exception", "fatal", "cannot", "can't", "not found", "no such", "undefined",
+    "error",
+    "failed",
+    "panicked",
+    "exception",
+    "fatal",
+    "cannot",
+    "can't",
+    "not found",
+    "no such",
+    "undefined",
     "denied",
 ];
 /// Characters of such a line.
@@ -251,7 +260,8 @@ impl Sieve {
     /// Whether a call comes through; `fixed`: a later call resolved it.
     #[must_use]
     pub fn lets(&self, trace: &ToolTrace, fixed: bool) -> bool {
-        let any = |wanted: &[String], of: &dyn Fn(&str) -> bool| wanted.is_empty() || wanted.iter().any(|word| of(word));
+        let any =
+            |wanted: &[String], of: &dyn Fn(&str) -> bool| wanted.is_empty() || wanted.iter().any(|word| of(word));
         let state = |word: &str| {
             let name = state(trace);
             name.starts_with(word)
@@ -355,7 +365,10 @@ mod tests {
         let every: Vec<&ToolTrace> = all.iter().collect();
         let found = groups(&every);
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].calls.as_slice(), found[0].kind.as_str()), (&[2, 0][..], "… does not exist in the workspace."));
+        assert_eq!(
+            (found[0].calls.as_slice(), found[0].kind.as_str()),
+            (&[2, 0][..], "… does not exist in the workspace.")
+        );
         assert_ne!(signature(&all[0]), signature(&all[2]), "a failure on another file is another failure");
     }
 
@@ -363,7 +376,10 @@ mod tests {
     fn the_line_that_tells_why() {
         let test = "[exit 101]\n   Compiling a v0.1.0\nrunning 2 tests\ntest result: ok. 1 passed; 0 failed\ntest adds ... FAILED\n";
         assert_eq!(fault(test).unwrap(), "test adds ... FAILED");
-        assert_eq!(fault("Failed: x.rs does not exist in the workspace.").unwrap(), "x.rs does not exist in the workspace.");
+        assert_eq!(
+            fault("Failed: x.rs does not exist in the workspace.").unwrap(),
+            "x.rs does not exist in the workspace."
+        );
         assert_eq!(fault("[exit 3]\none\ntwo\n").unwrap(), "two");
         assert_eq!(fault("[exit 1; no output]\n").unwrap(), "[exit 1; no output]");
         assert_eq!(fault(""), None);

@@ -82,7 +82,8 @@ impl Core {
             let _ = inbox.send(Inbox::Again(Box::new(Told::Ended(done, millis))));
         };
         let started = std::thread::Builder::new().name("pleach-again".into()).spawn(work);
-        started.map_err(|error| Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")))?;
+        started
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")))?;
         self.say(Event::Again(Box::new(view.clone())));
         self.again = Some(Repeat { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))

@@ -88,8 +88,7 @@ pub(super) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64
     trace.preview = preview(&output.body);
     trace.exit = *exit;
     trace.changed = changed.iter().map(|change| change.path.clone()).collect();
-    trace.more.error =
-        (output.status == ToolStatus::Failed).then(|| resolved::fault(&output.body)).flatten();
+    trace.more.error = (output.status == ToolStatus::Failed).then(|| resolved::fault(&output.body)).flatten();
     trace.more.back = cut.as_ref().map(|cut| cut.back.clone());
     trace.more.kept = cut.as_ref().and_then(|cut| cut.full.as_ref()).map(|full| full.len() as u64);
     let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));

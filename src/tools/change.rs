@@ -40,8 +40,10 @@ pub(super) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
         changed: written,
         exit: None,
-        cut: (full_bytes > space.limit as u64)
-            .then(|| Cut { back: "the change itself stands below it; read_file shows the file as it is".into(), full: None }),
+        cut: (full_bytes > space.limit as u64).then(|| Cut {
+            back: "the change itself stands below it; read_file shows the file as it is".into(),
+            full: None,
+        }),
     }
 }
 

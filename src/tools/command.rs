@@ -341,7 +341,9 @@ fn told(head: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Op
         return (heard.text(again), Some(Cut { back: "run it again through grep, head or tail".into(), full: None }));
     };
     let parts = if whole.is_cut() { " but for its middle" } else { "" };
-    let rest = format!("are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}");
+    let rest = format!(
+        "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
+    );
     let back = format!("read_file or search with path {path}");
     (heard.text(&rest), Some(Cut { back, full: Some(format!("{head}{}", whole.text(again))) }))
 }

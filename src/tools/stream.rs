@@ -63,10 +63,7 @@ impl Heard {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let _ = writeln!(
-            text,
-            "[{gone} bytes of output in between {rest}]"
-        );
+        let _ = writeln!(text, "[{gone} bytes of output in between {rest}]");
         text.push_str(&lossy(last, self.half, false));
         text
     }

@@ -70,9 +70,7 @@ impl Scene {
     }
 
     fn told(&mut self, from: usize) -> AgainView {
-        let at = self.client.wait(from, |event| {
-            matches!(event, Event::Again(view) if view.state != AgainState::Runs)
-        });
+        let at = self.client.wait(from, |event| matches!(event, Event::Again(view) if view.state != AgainState::Runs));
         match self.client.seen[at].clone() {
             Event::Again(view) => *view,
             other => panic!("{other:?}"),
@@ -193,10 +191,9 @@ fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversatio
     // What acts asks; a no does nothing, a yes is undone as any change is.
     let file = scene.bench.workspace.join("notes.txt");
     std::fs::write(&file, "second\n").unwrap();
-    for (consent, status, now) in [
-        (Consent::No { why: None }, ToolStatus::Refused, "second\n"),
-        (yes(), ToolStatus::Ok, "first\n"),
-    ] {
+    for (consent, status, now) in
+        [(Consent::No { why: None }, ToolStatus::Refused, "second\n"), (yes(), ToolStatus::Ok, "first\n")]
+    {
         let view = scene.again(wrote);
         assert!(matches!(view.state, AgainState::Asks(_)), "{view:?}");
         let twice = scene.client.ask(Request::Traces(TraceAct::Again { branch, id: wrote.id() }));
@@ -238,7 +235,10 @@ fn results_are_pinned_and_left_out_by_marks_that_undo_takes_back() {
         let items = vec![Item::Message(node)];
         scene.client.must(Request::Mark { branch: scene.branch, items, act: Act::Set { kind, toggle: true } });
         let marks = scene.client.open().branches[0].marks.clone();
-        assert_eq!(marks.iter().map(|mark| (mark.target, mark.kind)).collect::<Vec<_>>(), [(Atom::Message { node: key }, kind)]);
+        assert_eq!(
+            marks.iter().map(|mark| (mark.target, mark.kind)).collect::<Vec<_>>(),
+            [(Atom::Message { node: key }, kind)]
+        );
         assert_eq!(body(&mut scene).contains("frobnicate"), there, "{kind:?}");
         scene.client.must(Request::Undo);
         assert!(scene.client.open().branches[0].marks.is_empty());

@@ -22,7 +22,9 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
-        return model.layers.retain(|layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE));
+        return model.layers.retain(
+            |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
+        );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} waits for your word: {key} looks at it.", asking.tool);

@@ -156,13 +156,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
         Some(Layer::Raw(raw)) => raw.fold(),
         Some(Layer::Traces(screen)) => screen.enter(),
-        Some(
-            Layer::Reader(_)
-            | Layer::Editor(_)
-            | Layer::Consent(_)
-            | Layer::Aside(_)
-            | Layer::Help { .. },
-        ) => {}
+        Some(Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Aside(_) | Layer::Help { .. }) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {

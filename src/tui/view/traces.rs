@@ -62,8 +62,14 @@ pub(super) fn draw(look: &Look<'_>, screen: &Traces, cache: &mut Cache, area: Re
     }
     let trace = screen.selected(session).zip(screen.place());
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
-        if list.is_some_and(|list| list.y == detail.y) {
-            paint::beside(look.theme, detail, buf);
+        match list {
+            Some(list) if list.y == detail.y => paint::beside(look.theme, detail, buf),
+            Some(list) => {
+                let rule = look.theme.glyphs.rule.repeat(usize::from(list.width));
+                let place = Rect { y: list.bottom(), height: 1, ..list };
+                paint::line(look.theme, &Line::of(Ink::Border, &rule), place, buf);
+            }
+            None => {}
         }
         landed.wanted = trace.node.into_iter().collect();
         let parts = Whole { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
@@ -115,7 +121,7 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
             line.push(Ink::Accent, "_");
         }
     }
-    line.with(Ink::Dim, " tok est")
+    line.with(Ink::Dim, &format!(" {dot} tok est"))
 }
 
 fn hints(look: &Look<'_>, screen: &Traces, width: usize) -> Line {
@@ -239,10 +245,10 @@ impl Whole<'_> {
         let room = usize::from(width);
         let texts = self.screen.texts.get(&self.trace.id());
         let mut parts = vec![Rc::new(self.head(room))];
-        parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
         if let Some(again) = self.look.model.again.as_ref().filter(|again| again.of == self.trace.id()) {
             parts.push(Rc::new(self.again(again, room)));
         }
+        parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
         for change in texts.into_iter().flat_map(|texts| &texts.files) {
             let key = Fields::new("trace file").text(&self.trace.id()).text(&change.path).finish();
             parts.push(cache.rows(Of::Text(key, true), width, || {
@@ -275,7 +281,10 @@ impl Whole<'_> {
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
         let (ink, sign) = tools::sign(self.look.theme, trace.status);
         let first = format!("{} {}", trace.name, resolved::argument(&trace.args));
-        let mut rows = vec![Line::of(ink, &format!("{sign} ")).with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.look.theme.glyphs.ellipsis))];
+        let mut rows = vec![
+            Line::of(ink, &format!("{sign} "))
+                .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.look.theme.glyphs.ellipsis)),
+        ];
         let mut facts = vec![resolved::state(trace).to_owned()];
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
@@ -341,7 +350,7 @@ impl Whole<'_> {
             (AgainState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
-                let differs = if same { "the same result as then" } else { "then (-) and now (+):" };
+                let differs = if same { "The result is the same as then." } else { "Then (-) and now (+):" };
                 let time = text::duration(again.trace.duration_ms);
                 let exit = again.trace.exit.map_or_else(String::new, |exit| format!(", exit {exit}"));
                 let state = resolved::state(&again.trace);
@@ -364,7 +373,7 @@ impl Whole<'_> {
         cache.rows(Of::Text(key, true), width, || {
             let mut rows = heading(title);
             let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            rows.extend(Flow::plain(&text[..end], usize::from(width), Ink::Code));
+            rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
                 let words = format!(

@@ -88,7 +88,8 @@ impl Task {
 fn call(at: usize, name: &str, args: &Value) -> Vec<Step> {
     let function = json!({ "name": name, "arguments": args.to_string() });
     let call = json!({ "index": 0, "id": format!("call_{at}"), "type": "function", "function": function });
-    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": "tool_calls" }] });
+    let delta =
+        json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": "tool_calls" }] });
     vec![stream(), send(&format!("data: {delta}\n\ndata: [DONE]\n\n"))]
 }
 
@@ -167,7 +168,9 @@ fn does(task: &Task, home: &Home, server: &Server) {
 fn screens(pty: &Pty, task: &Task) {
     pty.keys("\x14");
     let screen = pty.until("the calls", |screen| {
-        ["Tool calls of main 5", "1 failed, 1 of them fixed later", "fixes", "fixed", "exit 101"].iter().all(|w| screen.contains(w))
+        ["Tool calls of main 5", "1 failed, 1 of them fixed later", "fixes", "fixed", "exit 101"]
+            .iter()
+            .all(|w| screen.contains(w))
     });
     assert!(screen.contains("Resolves run") && screen.contains("edit_file"), "{screen}");
     pty.keys("l");

@@ -91,9 +91,14 @@ fn the_calls_and_what_belongs_together() {
     };
     stage.reply(|r| matches!(r, Request::Traces(TraceAct::Show { .. })), Answer::Trace(Box::new(whole)));
     let screen = stage.screen(160, 60);
-    for words in
-        ["Fixed by run cargo test", "after src/auth/refresh.rs changed", "Cut from 260,000", "output:", "landlock 7", "full result"]
-    {
+    for words in [
+        "Fixed by run cargo test",
+        "after src/auth/refresh.rs",
+        "Cut from 260,000",
+        "output:",
+        "landlock 7",
+        "full result",
+    ] {
         assert!(screen.contains(words), "{words}:\n{screen}");
     }
     stage.press("enter");
@@ -138,17 +143,11 @@ fn run_again_beside_the_conversation() {
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Again { branch: MAIN, .. })), 1);
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     let command = Command { line: "cargo test".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
-    let asking =
-        Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
+    let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
     let mut again = trace("f2/x", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     (again.node, again.more.again) = (None, Some("f2".into()));
-    let mut view = AgainView {
-        branch: MAIN,
-        of: of.id(),
-        state: AgainState::Asks(Arc::new(asking)),
-        trace: again,
-        change: None,
-    };
+    let mut view =
+        AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
     stage.event(Event::Again(Box::new(view.clone())));
     assert!(stage.screen(100, 30).contains("run waits for your word"));
     stage.press("y");
@@ -195,11 +194,8 @@ fn copied_marked_and_found_in_the_conversation() {
     let node = fixture::story()[2].head.id;
     for (key, kind) in [("p", MarkKind::Sticky), ("x", MarkKind::Exclude)] {
         stage.press(key);
-        let wanted = Request::Mark {
-            branch: MAIN,
-            items: vec![Item::Message(node)],
-            act: Act::Set { kind, toggle: true },
-        };
+        let wanted =
+            Request::Mark { branch: MAIN, items: vec![Item::Message(node)], act: Act::Set { kind, toggle: true } };
         assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "{kind:?}");
     }
     stage.press("m");
