@@ -67,14 +67,16 @@ pub struct Link {
 }
 
 /// Each failure with the first later call that did the same, or worked on the same thing. `traces` in the order in which
-/// they were made; `after` says whether the second stands on a path below the first.
+/// they were made; `after` says whether the second stands on a path below the first. What a person ran again beside the
+/// conversation resolves nothing in it.
 #[must_use]
 pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bool) -> Vec<Link> {
     let mut found = Vec::new();
-    for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace)) {
+    let own = |trace: &ToolTrace| trace.more.again.is_none();
+    for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace) && own(trace)) {
         let later = || traces.iter().enumerate().skip(at + 1);
         let near = |how: Option<How>| matches!(how, Some(How::Same | How::Subject));
-        let fixed = later().find(|(_, trace)| near(resolves(failure, trace)) && after(failure, trace));
+        let fixed = later().find(|(_, trace)| own(trace) && near(resolves(failure, trace)) && after(failure, trace));
         let Some((fixed, last)) = fixed else { continue };
         let mut between: Vec<String> = Vec::new();
         for trace in traces[at + 1..fixed].iter().filter(|trace| after(failure, trace) && after(trace, last)) {
@@ -340,6 +342,9 @@ mod tests {
         let found = links(&every, |_, _| true);
         assert_eq!(found, [Link { failed: 0, fixed: 4, between: vec!["src/a.rs".into()] }]);
         assert!(links(&every, |_, _| false).is_empty(), "what is on no path below resolves nothing");
+        let mut beside = run("cargo test", Ok);
+        beside.more.again = Some("c".into());
+        assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");
         assert_eq!(resolves(&all[0], &all[1]), Some(How::Tool));
         assert_eq!(resolves(&all[1], &all[4]), None, "nothing had failed");
     }

@@ -262,6 +262,7 @@ impl Core {
     /// The program ends: calls are stopped and what came is committed, within two seconds.
     pub(super) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
+        let _ = self.stop_again();
         let branches: Vec<BranchId> = self.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnEvent::Cancel);

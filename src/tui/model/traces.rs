@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::domain::consent::FileChange;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, RunId};
-use crate::domain::resolved::{self, Link, Sieve};
+use crate::domain::resolved::{self, How, Link, Sieve};
 use crate::domain::trace::ToolTrace;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -275,14 +275,16 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
         let (failed, fixed) = (traces[link.failed], traces[link.fixed]);
         let since = match link.between.as_slice() {
             [] => String::new(),
-            [one] => format!(" after {one} changed"),
+            [one] => format!(" after {} changed", one.rsplit('/').next().unwrap_or(one)),
             more => format!(" after {} files changed", more.len()),
         };
+        let same = resolved::resolves(failed, fixed) == Some(How::Same);
         if let Some(node) = failed.node {
-            told.insert(node, (false, format!("fixed by {}{since}", name(fixed))));
+            let by = if same { "worked later".to_owned() } else { format!("fixed by {}", name(fixed)) };
+            told.insert(node, (false, format!("{by}{since}")));
         }
         if let Some(node) = fixed.node {
-            let one = format!("resolves {}", name(failed));
+            let one = if same { "resolves the failure".to_owned() } else { format!("resolves {}", name(failed)) };
             told.entry(node).and_modify(|known| known.1 = many(&known.1)).or_insert((true, one));
         }
     }

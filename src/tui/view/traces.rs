@@ -25,6 +25,8 @@ use std::rc::Rc;
 const WIDE: u16 = 110;
 /// Bytes of a text that are shown; copying gives all of it.
 const SHOWN: usize = 300_000;
+/// A session's calls of which the screen may not have all.
+const NEWEST: usize = 500;
 /// Lines around a change.
 const AROUND: usize = 3;
 
@@ -111,6 +113,9 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
     let dot = look.theme.glyphs.dot;
     if all > 0 {
         line.push(Ink::Dim, &format!(" {all}"));
+    }
+    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= NEWEST) {
+        line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
         line.push(Ink::Dim, &format!(" {dot} {failed} failed, {fixed} of them fixed later"));
@@ -295,20 +300,21 @@ impl Whole<'_> {
         rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,
-            None => Some("It only looked; nobody had to be asked.".to_owned()),
+            None => Some("Nobody had to be asked.".to_owned()),
             Some("you") if trace.more.again.is_some() => {
                 Some("You ran it again; no message of the conversation holds it.".to_owned())
             }
             Some("you") => Some("Decided by you.".to_owned()),
-            Some(word) => Some(format!("Decided by a {word}.")),
+            Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
         rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
             rows.extend(Flow::plain(&format!("Marked on this branch: {}.", sort(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
-            let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!(" The rest: {back}."));
-            let kept = trace.more.kept.map_or_else(String::new, |_| " It is kept, and stands below.".to_owned());
+            let back = trace.more.back.as_ref();
+            let back = back.map_or_else(String::new, |back| format!(" The model gets at the rest by {back}."));
+            let kept = trace.more.kept.map_or_else(String::new, |_| " All of it stands below.".to_owned());
             let words = format!("Cut from {} bytes.{back}{kept}", text::number(full));
             rows.extend(Flow::plain(&words, room, Ink::Warn));
         }

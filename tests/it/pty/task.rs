@@ -184,7 +184,9 @@ fn screens(pty: &Pty, task: &Task) {
     pty.keys("\x1b");
     pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("what fixed it"));
     pty.keys("\x1b");
-    pty.until("the message tells of it", |screen| screen.contains("fixed by run") && screen.contains("resolves run"));
+    pty.until("the message tells of it", |screen| {
+        screen.contains("worked later after") && screen.contains("resolves the failure")
+    });
 }
 
 fn undone(pty: &Pty, task: &Task, before: &str, after: &str) {
