@@ -7,7 +7,7 @@ use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
 use crate::domain::consent::{Asking, Consent, Deed, Rule, RuleScope, Verdict, decide};
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, Request, RuleAct};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -87,11 +87,11 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: &RulesCommand) -> Result<(),
         RulesCommand::Deny(args) => (args, Verdict::Deny, true),
         RulesCommand::Remove { verdict, rule } => (rule, *verdict, false),
     };
-    run.done(Request::SetRule { scope: args.scope(), rule: args.rule(verdict), on }, "Done.")
+    run.done(Request::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = match run.client.call(Request::Rules, &mut run.io)? {
+    let all = match run.client.call(Request::Rule(RuleAct::List), &mut run.io)? {
         Answer::Rules(all) => all,
         other => return Err(unexpected(&other)),
     };

@@ -14,6 +14,7 @@ use crate::domain::tree::{Slot, Tree};
 use crate::engine::api::{Answer, Event, Request, SessionView, TraceAct, TraceWhole};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Calls of a session that are read.
 const MOST: usize = 20_000;
@@ -156,13 +157,13 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), 
 fn line(board: &Board, at: usize) -> String {
     let trace = &board.traces[at];
     let mut line = format!("{}  {} {}", trace.id(), column(resolved::state(trace), 9), column(&trace.name, 10));
-    line.push_str(&format!(" {}", column(&one_line(&resolved::argument(&trace.args)), ASKED)));
-    line.push_str(&format!("  {:>7} ms  {:>6} tok", trace.duration_ms, number(trace.est_tokens)));
+    let _ = write!(line, " {}", column(&one_line(&resolved::argument(&trace.args)), ASKED));
+    let _ = write!(line, "  {:>7} ms  {:>6} tok", trace.duration_ms, number(trace.est_tokens));
     if let Some(exit) = trace.exit {
-        line.push_str(&format!("  exit {exit}"));
+        let _ = write!(line, "  exit {exit}");
     }
     if let Some(word) = &trace.word {
-        line.push_str(&format!("  by {word}"));
+        let _ = write!(line, "  by {word}");
     }
     if trace.truncated_from.is_some() {
         line.push_str("  cut");
@@ -171,11 +172,11 @@ fn line(board: &Board, at: usize) -> String {
         line.push_str("  run again");
     }
     if let Some(link) = board.fix(at) {
-        line.push_str(&format!("  fixed by {}", board.traces[link.fixed].id()));
+        let _ = write!(line, "  fixed by {}", board.traces[link.fixed].id());
     }
     let fixes = board.fixes(at);
     if !fixes.is_empty() {
-        line.push_str(&format!("  resolves {}", fixes.join(", ")));
+        let _ = write!(line, "  resolves {}", fixes.join(", "));
     }
     line
 }
@@ -187,7 +188,9 @@ fn one_line(text: &str) -> String {
 fn groups(run: &mut Run<'_, '_>, board: &Board, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
     let all: Vec<&ToolTrace> = board.traces.iter().collect();
     let mut groups = resolved::groups(&all);
-    groups.iter_mut().for_each(|group| group.calls.retain(|at| fits(*at)));
+    for group in &mut groups {
+        group.calls.retain(|at| fits(*at));
+    }
     groups.retain(|group| !group.calls.is_empty());
     let fixed = |calls: &[usize]| calls.iter().filter(|at| board.fix(**at).is_some()).count();
     if run.io.json {

@@ -36,6 +36,7 @@ pub mod meter;
 pub mod mode;
 pub mod model;
 pub mod op;
+pub mod plain;
 pub mod plan;
 pub mod policy;
 pub mod provider;

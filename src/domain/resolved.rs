@@ -186,7 +186,7 @@ pub fn fault(body: &str) -> Option<String> {
         FAULTS.iter().any(|word| lower.contains(word)) && !lower.contains("0 failed")
     };
     let lines = || rest.lines().map(str::trim).filter(|line| !line.is_empty());
-    let told = if ended { lines().find(tells).or_else(|| lines().last()) } else { None };
+    let told = if ended { lines().find(tells).or_else(|| lines().next_back()) } else { None };
     let line = told.unwrap_or(first).trim();
     let line = line.strip_prefix("Failed: ").unwrap_or(line);
     (!line.is_empty()).then(|| line.chars().take(LINE).collect())

@@ -112,7 +112,7 @@ impl Core {
                 let _ = reply.send(Word { consent });
             }
             Err(asking) => {
-                again.view.state = AgainState::Asks(Arc::new(asking));
+                again.view.state = AgainState::Asks(asking);
                 again.reply = Some(reply);
                 let view = Box::new(again.view.clone());
                 self.say(Event::Again(view));

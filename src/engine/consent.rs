@@ -37,7 +37,6 @@ impl Core {
                 let _ = reply.send(Word { consent });
             }
             Err(asking) => {
-                let asking = Arc::new(asking);
                 live.asks = Some(Waiting { asking: asking.clone(), reply });
                 self.say(Event::Asks { branch, asking: Some(asking) });
             }
@@ -197,7 +196,7 @@ impl Core {
 ///
 /// # Errors
 /// They give none: a person is asked.
-pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Asking> {
+pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
     let words = rule.map(said);
     let consent = match verdict {
@@ -205,7 +204,7 @@ pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Co
         Verdict::Deny => Consent::No {
             why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
         },
-        Verdict::Ask => return Err(Asking { rule: rule.cloned(), ..asking }),
+        Verdict::Ask => return Err(Arc::new(Asking { rule: rule.cloned(), ..asking })),
     };
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }

@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Exact, FileAct, Request, ThingAct, Ticket};
+use super::api::{Answer, Condense, Exact, FileAct, Request, RuleAct, ThingAct, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -41,6 +41,7 @@ impl Core {
             Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
+            Request::RenameSession { session, title: None } => self.title_by_model(ticket, session.as_deref()),
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Find { line, limit } => {
                 self.seeker.look(ticket, line, limit);
@@ -82,7 +83,9 @@ impl Core {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
             }
             Request::OpenAt { session, node } => self.open_at(session, node),
-            Request::RenameSession { session, title } => self.rename_session(session.as_deref(), &title),
+            Request::RenameSession { session, title } => {
+                self.rename_session(session.as_deref(), &title.unwrap_or_default())
+            }
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(reading),
@@ -104,8 +107,8 @@ impl Core {
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             Request::Traces(act) => self.traces(act),
-            Request::Rules => self.rules_listed(),
-            Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
+            Request::Rule(RuleAct::List) => self.rules_listed(),
+            Request::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
         }
     }

@@ -332,7 +332,7 @@ fn answer(
 }
 
 /// What the model reads of what was heard, and what it does not.
-fn told(head: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Option<Cut>) {
+fn told(first: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Option<Cut>) {
     let again = "were not kept; run it again through grep, head or tail to see them";
     if !heard.is_cut() {
         return (heard.text(again), None);
@@ -345,5 +345,5 @@ fn told(head: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Op
         "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
     );
     let back = format!("read_file or search with path {path}");
-    (heard.text(&rest), Some(Cut { back, full: Some(format!("{head}{}", whole.text(again))) }))
+    (heard.text(&rest), Some(Cut { back, full: Some(format!("{first}{}", whole.text(again))) }))
 }

@@ -31,6 +31,7 @@ mod screens;
 mod stats;
 mod stranger;
 mod support;
+mod titles;
 mod tokenizer;
 mod traces;
 mod versions;

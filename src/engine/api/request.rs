@@ -1,7 +1,9 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
+use super::acts::{
+    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+};
 use super::draft::{Draft, Item, Named};
 use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
@@ -41,8 +43,8 @@ pub enum Request {
     RenameSession {
         /// Which.
         session: Named,
-        /// Its new title.
-        title: String,
+        /// Its new title; none has the model make one.
+        title: Option<String>,
     },
     /// Deletes a session with all its messages for good. The caller has asked the person.
     DeleteSession {
@@ -243,17 +245,8 @@ pub enum Request {
         /// A rule by which the like of it is decided from now on.
         always: Option<(RuleScope, Rule)>,
     },
-    /// The rules about calls to tools that hold for the session.
-    Rules,
-    /// Adds a rule, or takes it off.
-    SetRule {
-        /// Where: in the session, or in the folder.
-        scope: RuleScope,
-        /// It.
-        rule: Rule,
-        /// Add it.
-        on: bool,
-    },
+    /// Rules about calls to tools.
+    Rule(RuleAct),
     /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
     Trust {
         /// Yes or no.

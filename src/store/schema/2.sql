@@ -171,3 +171,11 @@ CREATE TABLE tool_output (
   UNIQUE (run, call_id)
 ) STRICT;
 CREATE INDEX tool_output_by_session ON tool_output (session, n);
+
+-- Titles of sessions that a model made, by each message that was read for it: they go with it.
+CREATE TABLE made_title (
+  session INTEGER NOT NULL REFERENCES session (n),
+  node BLOB NOT NULL,
+  title TEXT NOT NULL,
+  PRIMARY KEY (session, node, title)
+) STRICT, WITHOUT ROWID;

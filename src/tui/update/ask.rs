@@ -257,7 +257,11 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("rename", None) => branches::rename_prompt(model, branch),
         ("title", Some(title)) => {
             let session = model.session.as_ref().map(|session| session.card.id.to_string());
-            send(model, Request::RenameSession { session, title }, Pending::Act, out);
+            send(model, Request::RenameSession { session, title: Some(title) }, Pending::Act, out);
+        }
+        ("retitle", _) => {
+            let session = model.session.as_ref().map(|session| session.card.id.to_string());
+            send(model, Request::RenameSession { session, title: None }, Pending::Act, out);
         }
         ("title", None) => branches::title_prompt(model),
         ("fork", name) => {

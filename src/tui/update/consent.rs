@@ -4,7 +4,7 @@
 use super::send;
 use crate::domain::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
 use crate::domain::ids::{BranchId, RunId};
-use crate::engine::api::{Request, TraceAct};
+use crate::engine::api::{Request, RuleAct, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
@@ -48,7 +48,7 @@ pub(super) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::AnswerTool => open(model),
-        Action::Rules => drop(send(model, Request::Rules, Pending::Rules, out)),
+        Action::Rules => drop(send(model, Request::Rule(RuleAct::List), Pending::Rules, out)),
         _ => decide(model, run, out),
     }
 }
@@ -180,6 +180,6 @@ pub(super) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 pub(super) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
-    send(model, Request::SetRule { scope, rule, on: false }, Pending::Act, out);
-    send(model, Request::Rules, Pending::Rules, out);
+    send(model, Request::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
+    send(model, Request::Rule(RuleAct::List), Pending::Rules, out);
 }

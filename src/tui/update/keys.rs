@@ -482,29 +482,3 @@ fn clear(model: &mut Model) {
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
     model.status.say(Weight::Notice, format!("{key} once more quits."), model.now);
 }
-
-/// Scrolls what is seen by rows.
-pub(super) fn scroll(model: &mut Model, rows: i64) {
-    match model.layers.last_mut() {
-        Some(Layer::Reader(reader)) => reader.step(rows),
-        Some(Layer::Raw(raw)) => raw.step(rows),
-        Some(Layer::Overlay(overlay)) => overlay.step(rows),
-        Some(Layer::Draft(desk)) => desk.step(rows),
-        Some(Layer::Capsules(shelf)) => shelf.step(rows),
-        Some(Layer::WhatIf(strip)) => strip.step(rows),
-        Some(Layer::Arena(arena)) => arena.step(rows),
-        Some(Layer::Aside(pane)) => pane.step(rows),
-        Some(Layer::Calls(calls)) => calls.step(rows),
-        Some(Layer::Ledger(sheet)) => sheet.step(rows),
-        Some(Layer::Workshop(shop)) => shop.roll(rows),
-        Some(Layer::Diff(view)) => view.step(rows),
-        Some(Layer::History(tale)) => tale.step(rows),
-        Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
-        Some(Layer::Tree(grove)) => grove.step(rows),
-        Some(Layer::Consent(ask)) => ask.shift(rows),
-        Some(Layer::Traces(screen)) => screen.roll(rows),
-        Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
-        Some(_) => {}
-        None => model.conversation.scroll += rows,
-    }
-}

@@ -111,7 +111,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64, out: &mut Vec<Cmd
             Some(Layer::Picker(_) | Layer::Find(_) | Layer::Question(_) | Layer::Traces(_)) => {
                 lists::travel(model, if rows < 0 { Action::Up } else { Action::Down }, out);
             }
-            _ => keys::scroll(model, rows),
+            _ => lists::scroll(model, rows),
         }
         return;
     }

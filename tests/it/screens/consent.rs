@@ -2,20 +2,10 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
+use super::pictures::pictures;
 use pleach::domain::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
-use pleach::engine::api::{Answer, Event, Request};
+use pleach::engine::api::{Answer, Event, Request, RuleAct};
 use std::sync::Arc;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn run(line: &str) -> Deed {
     Deed::Run(Command {
@@ -142,9 +132,9 @@ fn rules_are_listed_and_taken_off() {
     stage.type_text("/rules").press("enter");
     let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };
     let all = vec![(RuleScope::Folder, rule.clone())];
-    stage.reply(|request| *request == Request::Rules, Answer::Rules(all));
+    stage.reply(|request| *request == Request::Rule(RuleAct::List), Answer::Rules(all));
     assert!(stage.screen(100, 30).contains("allow run \"cargo test*\""));
     stage.press("alt-d");
-    let gone = Request::SetRule { scope: RuleScope::Folder, rule, on: false };
+    let gone = Request::Rule(RuleAct::Set { scope: RuleScope::Folder, rule, on: false });
     assert!(stage.sent.iter().any(|(_, request)| *request == gone));
 }
