@@ -44,6 +44,7 @@ struct Stamp {
 
 /// The screen.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a way of looking of its own")]
 pub struct Traces {
     /// Of the whole session.
     pub whole: bool,

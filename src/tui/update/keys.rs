@@ -383,12 +383,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return raw::leave(model);
     }
-    if tree::leave_filter(model) {
-        return;
-    }
-    if let Some(Layer::Traces(screen)) = model.layers.last_mut()
-        && screen.leave()
-    {
+    if tree::leave_filter(model) || traces::leave(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {

@@ -31,6 +31,14 @@ pub(super) fn open(model: &mut Model) {
     model.sync_traces();
 }
 
+/// Leaves what is open on the screen; false where there is nothing.
+pub(super) fn leave(model: &mut Model) -> bool {
+    match model.layers.last_mut() {
+        Some(Layer::Traces(screen)) => screen.leave(),
+        _ => false,
+    }
+}
+
 /// The call that is selected, on the screen or in the panel.
 pub(super) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
@@ -49,7 +57,6 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) -> bool
     };
     match (run, screen) {
         (Action::WholeSession, Some(screen)) => screen.whole = !screen.whole,
-        (Action::WholeSession, None) => return false,
         (Action::GroupFailures, Some(screen)) => (screen.grouped, screen.opened) = (!screen.grouped, false),
         (Action::GroupFailures, None) => {
             open(model);

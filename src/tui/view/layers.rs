@@ -48,10 +48,7 @@ pub(super) fn draw(
             Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
             Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
             Layer::Raw(it) => raw::draw(&look, it, area, buf),
-            Layer::Traces(it) => {
-                let landed = traces::draw(&look, it, cache, area, buf);
-                (wanted, listed) = (landed.wanted, Some((landed.seen, landed.page)));
-            }
+            Layer::Traces(it) => listed = Some(traces::draw(&look, it, cache, area, buf)),
             Layer::Picker(it) => picker::draw(&look, it, area, buf),
             Layer::Question(it) => question(&look, it, area, buf),
             Layer::Prompt(it) => prompt(&look, it, area, buf),
@@ -85,9 +82,8 @@ pub(super) fn draw(
     if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
         (ask.seen, ask.starts) = landed;
     }
-    if let (Layer::Traces(screen), Some((seen, page))) = (&mut model.layers[at], listed) {
-        (screen.seen, screen.page) = (seen, page);
-        screen.scroll = screen.scroll.min(seen.0.saturating_sub(seen.1));
+    if let (Layer::Traces(screen), Some(landed)) = (&mut model.layers[at], listed) {
+        wanted = landed.put(screen);
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,

@@ -40,6 +40,15 @@ pub(super) struct Landed {
     pub(super) page: usize,
 }
 
+impl Landed {
+    /// Notes it with the screen; gives the contents that the frame lacks.
+    pub(super) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
+        (screen.seen, screen.page) = (self.seen, self.page);
+        screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
+        self.wanted
+    }
+}
+
 pub(super) fn draw(look: &Look<'_>, screen: &Traces, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
     paint::wipe(area, buf);
     let mut landed = Landed { wanted: Vec::new(), seen: (0, 0), page: 0 };
