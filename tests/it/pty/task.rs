@@ -182,11 +182,9 @@ fn screens(pty: &Pty, task: &Task) {
         ["Decided by you", &format!("changed {}", task.file), task.wrong.1.trim()].iter().all(|w| screen.contains(w))
     });
     pty.keys("\x1b");
-    pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("what fixed it"));
+    pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("Enter whole"));
     pty.keys("\x1b");
-    pty.until("the message tells of it", |screen| {
-        screen.contains("worked later after") && screen.contains("resolves the failure")
-    });
+    pty.until("the message tells of it", |screen| screen.contains("worked later") && screen.contains("resolves the"));
 }
 
 fn undone(pty: &Pty, task: &Task, before: &str, after: &str) {
