@@ -44,6 +44,8 @@ fn opened() -> Stage {
     };
     let mut failed = run("f1", ToolStatus::Failed, 101);
     failed.more.error = Some("test auth::refresh::rotates ... FAILED".into());
+    // Each stands at a place of its own on the path.
+    failed.node = Some(fixture::story()[0].head.id);
     failed.truncated_from = Some(260_000);
     failed.more.back = Some(format!("read_file or search with path output:{}", failed.id()));
     failed.more.kept = Some(260_000);
