@@ -104,6 +104,8 @@
 //!   continuation, a lane another subject. **level**: a share of the budget for things that last alike. **remedy**: what would bring an excluded row in.
 //! * **capsule**: a summary of turns with what it was made from; **draft**: one that waits for a person. A capsule goes in
 //!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
+//! * **trace**: what a call to a tool was asked, who allowed it and what it came to; a failed one and the later one that worked
+//!   on the same are linked ([`domain::resolved`]). **again**: a call that a person repeats beside the conversation.
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
 //! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by
 //!   the model or written by a person, sent only once confirmed, shared by branches by nature, never a secret.

@@ -10,6 +10,7 @@ use super::mcp::McpCommand;
 use super::memory::MemoryCommand;
 use super::pins::TaskCommand;
 use super::project::ProjectCommand;
+use super::traces::Traces;
 use crate::config::settings::CallOverrides;
 use crate::domain::message::Role;
 use crate::domain::mode::Mode;
@@ -270,6 +271,8 @@ pub enum Command {
         #[arg(long)]
         whole_session: bool,
     },
+    /// Calls to tools on the branch, newest first: what each was asked, who allowed it, what it came to, what fixed a failure.
+    Traces(Traces),
     /// Undo the last change of the session.
     Undo,
     /// Do the last undone change again.
@@ -445,6 +448,10 @@ mod tests {
         "plans diff abc def --json",
         "plans diff abc",
         "plans why abc --message --json",
+        "traces --failed --tool run --json",
+        "traces --filter state:unfixed --grouped --whole-session",
+        "traces show abc --json",
+        "traces again abc",
         "replay RUN --dry-run",
         "add user hello",
         "add assistant -",

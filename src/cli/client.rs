@@ -3,10 +3,11 @@
 
 use super::output::{Io, in_commands};
 use super::stop::Stop;
+use crate::domain::again::AgainState;
 use crate::domain::consent::Rule;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::plan::Blocked;
-use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket};
+use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket, TraceAct};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -95,8 +96,16 @@ impl<'a> Client<'a> {
                 io.note(&format!("{why}. Attempt {attempt} follows in {seconds} s."));
             }
             Event::Asks { branch, asking: Some(asking) } => {
-                let consent = super::consent::word(io, &self.rules, asking);
-                self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
+                if let Some(consent) = super::consent::word(io, &self.rules, asking) {
+                    self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
+                }
+            }
+            Event::Again(view) => {
+                if let AgainState::Asks(asking) = &view.state
+                    && let Some(consent) = super::consent::word(io, &self.rules, asking)
+                {
+                    self.send(Request::Traces(TraceAct::Word { consent, always: None }));
+                }
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
             _ => {}

@@ -7,7 +7,7 @@ use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
 use crate::domain::consent::{Asking, Consent, Deed, Rule, RuleScope, Verdict, decide};
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, Request, RuleAct};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -87,11 +87,11 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: &RulesCommand) -> Result<(),
         RulesCommand::Deny(args) => (args, Verdict::Deny, true),
         RulesCommand::Remove { verdict, rule } => (rule, *verdict, false),
     };
-    run.done(Request::SetRule { scope: args.scope(), rule: args.rule(verdict), on }, "Done.")
+    run.done(Request::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = match run.client.call(Request::Rules, &mut run.io)? {
+    let all = match run.client.call(Request::Rule(RuleAct::List), &mut run.io)? {
         Answer::Rules(all) => all,
         other => return Err(unexpected(&other)),
     };
@@ -110,25 +110,29 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The word on a call that asks.
-pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Consent {
+/// The word on a call that asks; none where Ctrl+C was pressed instead, which stops what asked.
+pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<Consent> {
     if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
-        return Consent::Yes { hunks: Vec::new() };
+        return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
         io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, asking.tool));
-        return Consent::No { why: Some("Nobody could be asked.".into()) };
+        return Some(Consent::No { why: Some("Nobody could be asked.".into()) });
     }
     for line in told(asking) {
         io.note(&line);
     }
-    io.note("Enter y to let it be done, n to refuse it, or why it is refused:");
-    let line = io.line().unwrap_or_default();
-    match line.trim() {
+    io.note("Enter y to let it be done, n to refuse it, or why it is refused; Ctrl+C stops the turn:");
+    let pressed = (io.interrupts)();
+    let line = io.line_unless(pressed).unwrap_or_default();
+    if (io.interrupts)() > pressed {
+        return None;
+    }
+    Some(match line.trim() {
         "y" | "yes" => Consent::Yes { hunks: Vec::new() },
         "" | "n" | "no" => Consent::No { why: None },
         why => Consent::No { why: Some(why.to_owned()) },
-    }
+    })
 }
 
 /// All that it would do.

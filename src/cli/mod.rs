@@ -34,6 +34,7 @@ mod stats;
 pub mod stop;
 mod system;
 mod tags;
+mod traces;
 mod whatif;
 
 use crate::config::error::ConfigError;
@@ -208,6 +209,7 @@ impl Run<'_, '_> {
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
+            Some(Command::Traces(wish)) => traces::traces(self, wish),
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),

@@ -119,6 +119,35 @@ impl Io<'_> {
         (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
+    /// A line that a person types at a terminal; none once Ctrl+C was pressed more often than so.
+    pub fn line_unless(&mut self, pressed: usize) -> Option<String> {
+        #[cfg(unix)]
+        if self.in_tty && !self.typed_unless(pressed) {
+            return None;
+        }
+        let _ = pressed;
+        self.line()
+    }
+
+    /// Waits until something was typed; false once Ctrl+C was pressed more often than so.
+    #[cfg(unix)]
+    fn typed_unless(&self, pressed: usize) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let input = std::io::stdin();
+        let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        loop {
+            let mut waits = [PollFd::new(&input, PollFlags::IN)];
+            // A signal ends the wait early; then it is looked whether it was that.
+            let there = matches!(poll(&mut waits, Some(&tick)), Ok(count) if count > 0);
+            if (self.interrupts)() > pressed {
+                return false;
+            }
+            if there {
+                return true;
+            }
+        }
+    }
+
     /// All of standard input; one line end at its end is not part of the text.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly()?;

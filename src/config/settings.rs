@@ -10,6 +10,7 @@ use crate::domain::race::Limits;
 use crate::domain::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// All settings.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -173,11 +174,27 @@ pub struct Tools {
     pub network: bool,
     /// Seconds after which a command is stopped, where the call names none; it may name more, up to ten times as many.
     pub seconds: u32,
+    /// Most characters of a command's output that are kept in the store, where the model reads less; 0 keeps nothing more.
+    pub keep_output: u32,
+    /// Folders in the home folder that commands may read, beyond the workspace and toolchains.
+    pub readable: Vec<PathBuf>,
+    /// Folders beyond the workspace in which commands may write.
+    pub writable: Vec<PathBuf>,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { enabled: true, rounds: 8, output_limit: 100_000, rules: Vec::new(), network: false, seconds: 120 }
+        Self {
+            enabled: true,
+            rounds: 8,
+            output_limit: 100_000,
+            rules: Vec::new(),
+            network: false,
+            seconds: 120,
+            keep_output: 2_000_000,
+            readable: Vec::new(),
+            writable: Vec::new(),
+        }
     }
 }
 

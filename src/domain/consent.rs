@@ -53,6 +53,9 @@ impl Deed {
     }
 }
 
+/// The index of a call that no answer holds: a person runs it again.
+pub const BESIDE: usize = usize::MAX;
+
 /// A command that would run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {

@@ -4,6 +4,7 @@
 //! A person's words for these are in the glossary of the crate's documentation.
 
 pub mod activation;
+pub mod again;
 pub mod arm;
 pub mod asks;
 pub mod blocked;
@@ -46,6 +47,7 @@ pub mod race;
 pub mod reason;
 pub mod record;
 pub mod request;
+pub mod resolved;
 pub mod run;
 pub mod safe;
 pub mod state;

@@ -2,7 +2,7 @@
 //! Not for: running tools (`tools`).
 
 use super::consent::{Deed, FileChange};
-use super::hash::Hash;
+use super::hash::{Fields, Hash};
 use super::ids::{NodeId, RunId};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,68 @@ pub struct ToolTrace {
     /// The files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// What else is known of it.
+    #[serde(flatten)]
+    pub more: More,
 }
+
+impl ToolTrace {
+    /// Its id: the same on every machine, ten hexadecimal digits.
+    #[must_use]
+    pub fn id(&self) -> String {
+        id(self.run, &self.call_id)
+    }
+}
+
+/// The id of a call to a tool.
+#[must_use]
+pub fn id(run: RunId, call_id: &str) -> String {
+    Fields::new("tool call").bytes(run.0.as_bytes()).text(call_id).finish().to_string()[..10].to_owned()
+}
+
+/// What is known of a call beside its outcome.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct More {
+    /// Where it failed: the line that tells why, unsanitised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Where something was cut: how the rest is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back: Option<String>,
+    /// Bytes of the full result that the store keeps, where it keeps more than the model read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<u64>,
+    /// What kept a command in, a few words each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protection: Vec<String>,
+    /// The texts of the files that it changed, by their hashes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Texts>,
+    /// The call that a person ran again by this one, which no message holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+}
+
+/// A file's text before and after a call, by hash.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Texts {
+    /// Beneath the workspace.
+    pub path: String,
+    /// None where it did not exist.
+    pub before: Option<Hash>,
+    /// None where it is gone.
+    pub after: Option<Hash>,
+}
+
+/// The path by which tools read what is kept of a call's result, by the call's id.
+#[must_use]
+pub fn kept_path(id: &str) -> String {
+    format!("{KEPT}{id}")
+}
+
+/// What such a path begins with.
+pub const KEPT: &str = "output:";
 
 /// What watches a tool at work.
 pub trait Watch: Sync {
@@ -102,6 +163,20 @@ pub trait Watch: Sync {
 
     /// Something that it said meanwhile: a piece of a command's output.
     fn said(&self, _text: &str) {}
+
+    /// The path under which `read_file` and `search` find what is handed over as [`Cut::full`]; none where it is not kept.
+    fn kept_as(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A result of which the model does not read all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// How the rest is reached, in a few words.
+    pub back: String,
+    /// The full result, where it would be lost otherwise.
+    pub full: Option<String>,
 }
 
 /// What a tool left.
@@ -113,13 +188,15 @@ pub struct Done {
     pub changed: Vec<FileChange>,
     /// The exit code of a command that ended by itself.
     pub exit: Option<i32>,
+    /// What is not in the output.
+    pub cut: Option<Cut>,
 }
 
 impl Done {
     /// One that changed nothing.
     #[must_use]
     pub fn said(output: ToolOutput) -> Self {
-        Self { output, changed: Vec::new(), exit: None }
+        Self { output, changed: Vec::new(), exit: None, cut: None }
     }
 }
 
@@ -144,6 +221,12 @@ pub trait RunTools: Send + Sync {
 
     /// Runs one call that only looks. `cancelled` is asked now and then; when true the tool stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
+
+    /// `read_file` or `search` over what is kept of an earlier result, named so instead of by a file's path.
+    fn over(&self, name: &str, _args: &str, _text: &str) -> Done {
+        let body = format!("Failed: {name} does not read what was kept of a result.");
+        Done::said(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
+    }
 
     /// Paths of the workspace's files that no ignore rule leaves out, in order, at most so many; and whether there are more.
     fn files(&self, _most: usize) -> (Vec<String>, bool) {

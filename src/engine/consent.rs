@@ -19,7 +19,7 @@ const MOST: usize = 200;
 /// A call that waits for a person.
 pub(super) struct Waiting {
     pub(super) asking: Arc<Asking>,
-    reply: Sender<Word>,
+    pub(super) reply: Sender<Word>,
 }
 
 impl Core {
@@ -28,22 +28,19 @@ impl Core {
         let rules = self.all_rules(branch);
         let Some(live) = self.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
-        let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &trace.name, &deed);
-        let words = rule.map(said);
-        let consent = match verdict {
-            Verdict::Allow => Consent::Yes { hunks: Vec::new() },
-            Verdict::Deny => Consent::No {
-                why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
-            },
-            Verdict::Ask => {
-                let (tool, args) = (trace.name.clone(), trace.args.clone());
-                let asking = Arc::new(Asking { index, tool, args, deed, rule: rule.cloned() });
-                live.asks = Some(Waiting { asking: asking.clone(), reply });
-                return self.say(Event::Asks { branch, asking: Some(asking) });
+        trace.more.protection = protection(&deed);
+        let (tool, args) = (trace.name.clone(), trace.args.clone());
+        let asking = Asking { index, tool, args, deed, rule: None };
+        match by_rule(&rules, asking) {
+            Ok((consent, words)) => {
+                trace.word = words;
+                let _ = reply.send(Word { consent });
             }
-        };
-        trace.word = words.map(|words| format!("rule {words}"));
-        let _ = reply.send(Word { consent });
+            Err(asking) => {
+                live.asks = Some(Waiting { asking: asking.clone(), reply });
+                self.say(Event::Asks { branch, asking: Some(asking) });
+            }
+        }
     }
 
     /// A person's word; with a rule, the like of it is decided so from now on.
@@ -79,7 +76,7 @@ impl Core {
     }
 
     /// Rules by scope, the session's first.
-    fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
+    pub(super) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
         let session = self.session_of(branch).map(|session| session.card.id).ok();
         let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
         let folder = session.map(|id| self.kept_rules(RuleScope::Folder, id)).unwrap_or_default();
@@ -138,10 +135,10 @@ impl Core {
     }
 
     /// What tools changed becomes an operation, so that undo takes it back.
-    pub(super) fn changed_files(&mut self, branch: BranchId, changed: &[FileChange]) {
-        let Some(session) = self.live.get(&branch).map(|live| live.session).filter(|_| !changed.is_empty()) else {
+    pub(super) fn changed_files(&mut self, session: SessionId, changed: &[FileChange]) {
+        if changed.is_empty() {
             return;
-        };
+        }
         let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
         let texts = changed.iter().flat_map(|change| [&change.before, &change.after]).flatten();
         let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
@@ -192,6 +189,31 @@ impl Core {
         tools.put_back(path, expected, text.as_deref()).map_err(|why| {
             Failure::new(FailureKind::Stale, why).kept("The file was left alone.").todo("Change it by hand.")
         })
+    }
+}
+
+/// The word that rules give, with the words about them.
+///
+/// # Errors
+/// They give none: a person is asked.
+pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
+    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
+    let words = rule.map(said);
+    let consent = match verdict {
+        Verdict::Allow => Consent::Yes { hunks: Vec::new() },
+        Verdict::Deny => Consent::No {
+            why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
+        },
+        Verdict::Ask => return Err(Arc::new(Asking { rule: rule.cloned(), ..asking })),
+    };
+    Ok((consent, words.map(|words| format!("rule {words}"))))
+}
+
+/// What keeps a deed in, in words.
+pub(super) fn protection(deed: &Deed) -> Vec<String> {
+    match deed {
+        Deed::Run(command) => command.protection.clone(),
+        Deed::Look { .. } | Deed::Change(_) | Deed::Foreign { .. } => Vec::new(),
     }
 }
 

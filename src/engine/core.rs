@@ -56,6 +56,8 @@ pub(super) enum Inbox {
     Tried(Box<Tries>),
     /// The last request of a branch was read from the store again, or could not be.
     Recalled(BranchId, RunId, Option<super::recalled::Request>),
+    /// A call that a person runs again reports.
+    Again(Box<super::again::Told>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
@@ -115,6 +117,8 @@ pub(super) struct Core {
     pub(super) foreseeing: Option<(Ticket, Arc<AtomicBool>)>,
     /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
     pub(super) by_hand: HashMap<BranchId, Ticket>,
+    /// A call that a person runs again.
+    pub(super) again: Option<super::again::Repeat>,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
@@ -168,6 +172,7 @@ impl Core {
             trying: None,
             foreseeing: None,
             by_hand: HashMap::new(),
+            again: None,
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
@@ -208,6 +213,7 @@ impl Core {
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Recalled(branch, run, request) => self.recalled(branch, run, request),
+                Inbox::Again(told) => self.again_told(*told),
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),

@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Exact, FileAct, Request, ThingAct, Ticket};
+use super::api::{Answer, Condense, Exact, FileAct, Request, RuleAct, ThingAct, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -115,8 +115,9 @@ impl Core {
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
             Request::Servers(branch, act) => self.act_on_servers(branch, act),
-            Request::Rules => self.rules_listed(),
-            Request::SetRule { scope, rule, on } => self.set_rule(scope, rule, on),
+            Request::Traces(act) => self.traces(act),
+            Request::Rule(RuleAct::List) => self.rules_listed(),
+            Request::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
             other => self.on_branch(other),
         }
     }

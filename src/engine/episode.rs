@@ -3,12 +3,13 @@
 
 use super::stream::Report;
 use crate::domain::consent::{Consent, Deed};
-use crate::domain::ids::RunId;
-use crate::domain::trace::{Done, RunTools, ToolOutput, ToolStatus, Watch};
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::trace::{self, Done, KEPT, RunTools, ToolOutput, ToolStatus, Watch, kept_path};
+use crate::store::Store;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How often a call that waits for a word looks whether it was stopped.
@@ -26,6 +27,10 @@ pub(super) struct Episode {
     pub(super) calls: Vec<(usize, String, String)>,
     pub(super) runner: Option<Arc<dyn RunTools>>,
     pub(super) cancel: Arc<AtomicBool>,
+    /// The model's ids of all calls of the answer.
+    pub(super) ids: Vec<String>,
+    pub(super) session: SessionId,
+    pub(super) store: Store,
 }
 
 impl Episode {
@@ -35,7 +40,8 @@ impl Episode {
             for (index, name, args) in &self.calls {
                 report(Report::ToolBegan { run: self.run, index: *index });
                 let mut began = Instant::now();
-                let one = One { episode: &self, index: *index, name, args, report: &report };
+                let host = Asked { episode: &self, index: *index, report: &report };
+                let one = One { name, args, runner: self.runner.as_deref(), cancel: &self.cancel, host: &host };
                 let done = Box::new(one.go(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
@@ -49,32 +55,49 @@ fn said(status: ToolStatus, body: String) -> Done {
     Done::said(ToolOutput { status, full_bytes: body.len() as u64, body })
 }
 
-struct One<'a> {
-    episode: &'a Episode,
-    index: usize,
-    name: &'a str,
-    args: &'a str,
-    report: &'a (dyn Fn(Report) + Sync),
+/// Who is asked and told of a call.
+pub(super) trait Host: Sync {
+    /// The call is understood and waits for a word.
+    fn wants(&self, deed: Deed, reply: Sender<Word>);
+    /// It said something meanwhile.
+    fn said(&self, text: &str);
+    /// The call's id.
+    fn id(&self) -> String;
+    /// What is kept of an earlier call's result.
+    fn kept(&self, id: &str) -> Option<String>;
+}
+
+/// One call, from its arguments to its end.
+pub(super) struct One<'a> {
+    pub(super) name: &'a str,
+    pub(super) args: &'a str,
+    pub(super) runner: Option<&'a dyn RunTools>,
+    pub(super) cancel: &'a AtomicBool,
+    pub(super) host: &'a dyn Host,
 }
 
 impl One<'_> {
     /// `began`: when the tool did, once there was a word.
-    fn go(&self, began: &mut Instant) -> Done {
+    pub(super) fn go(&self, began: &mut Instant) -> Done {
         if self.cancelled() {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
         }
-        let Some(tools) = &self.episode.runner else {
+        let Some(tools) = self.runner else {
             return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
         };
         let args = if self.args.trim().is_empty() { "{}" } else { self.args };
-        if serde_json::from_str::<serde_json::Value>(args).is_err() {
+        let Ok(read) = serde_json::from_str::<serde_json::Value>(args) else {
             return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
-        }
+        };
+        let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
         let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
-        let deed = match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
-            Ok(Ok(deed)) => deed,
-            Ok(Err(output)) => return Done::said(output),
-            Err(_) => return broken(),
+        let deed = match kept {
+            Some(id) => Deed::Look { what: kept_path(id) },
+            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
+                Ok(Ok(deed)) => deed,
+                Ok(Err(output)) => return Done::said(output),
+                Err(_) => return broken(),
+            },
         };
         let hunks = match self.word(&deed) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
@@ -85,15 +108,25 @@ impl One<'_> {
             Some(Word { consent: Consent::Yes { hunks } }) => hunks,
         };
         *began = Instant::now();
-        let running = AssertUnwindSafe(|| tools.carry_out(self.name, args, &deed, &hunks, self));
+        let running = AssertUnwindSafe(|| match kept {
+            None => tools.carry_out(self.name, args, &deed, &hunks, self),
+            Some(id) => match self.host.kept(id) {
+                Some(text) => tools.over(self.name, args, &text),
+                None => said(ToolStatus::Failed, format!("Failed: nothing is kept under {}.", kept_path(id))),
+            },
+        });
         std::panic::catch_unwind(running).unwrap_or_else(|_| broken())
+    }
+
+    /// Whether the tool can look into what is kept of a result.
+    fn reads(&self) -> bool {
+        matches!(self.name, "read_file" | "search")
     }
 
     /// Waits for a word; none where a person stopped it.
     fn word(&self, deed: &Deed) -> Option<Word> {
         let (reply, answer) = channel();
-        let (run, index) = (self.episode.run, self.index);
-        (self.report)(Report::ToolWants { run, index, deed: deed.clone(), reply });
+        self.host.wants(deed.clone(), reply);
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(word) => return Some(word),
@@ -106,10 +139,39 @@ impl One<'_> {
 
 impl Watch for One<'_> {
     fn cancelled(&self) -> bool {
-        self.episode.cancel.load(Ordering::Relaxed)
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn said(&self, text: &str) {
+        self.host.said(text);
+    }
+
+    fn kept_as(&self) -> Option<String> {
+        Some(kept_path(&self.host.id()))
+    }
+}
+
+/// A call of an answer.
+struct Asked<'a> {
+    episode: &'a Episode,
+    index: usize,
+    report: &'a (dyn Fn(Report) + Sync),
+}
+
+impl Host for Asked<'_> {
+    fn wants(&self, deed: Deed, reply: Sender<Word>) {
+        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, deed, reply });
     }
 
     fn said(&self, text: &str) {
         (self.report)(Report::ToolSaid { run: self.episode.run, index: self.index, text: text.to_owned() });
+    }
+
+    fn id(&self) -> String {
+        trace::id(self.episode.run, self.episode.ids.get(self.index).map_or("", String::as_str))
+    }
+
+    fn kept(&self, id: &str) -> Option<String> {
+        super::traces::kept(&self.episode.store, self.episode.session, id)
     }
 }

@@ -4,13 +4,13 @@
 use super::api::Event;
 use super::core::{Core, Inbox};
 use super::episode::Episode;
-use super::stream::{Report, preview};
+use super::stream::Report;
 use super::turn::{Effect, Phase, TurnEvent, step};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, RunId};
 use crate::domain::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::tokens::Certainty;
-use crate::domain::trace::{Done, ToolOutput, ToolStatus, ToolTrace};
+use crate::domain::trace::{Done, More, ToolOutput, ToolStatus, ToolTrace};
 use crate::store::types::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -172,6 +172,7 @@ impl Core {
         let now = self.now();
         let turn = self.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
+        let runner = self.runner(branch);
         let Some(live) = self.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -191,10 +192,18 @@ impl Core {
             word: None,
             exit: None,
             changed: Vec::new(),
+            more: More::default(),
         });
         live.traces = traces.collect();
-        let (run, cancel) = (live.card.id, live.cancel.clone());
-        let episode = Episode { run, calls: calls.to_vec(), runner: self.runner(branch), cancel };
+        let episode = Episode {
+            run: live.card.id,
+            calls: calls.to_vec(),
+            runner,
+            cancel: live.cancel.clone(),
+            ids,
+            session: live.session,
+            store: self.store.clone(),
+        };
         episode.start(self.reporter(branch));
     }
 
@@ -207,25 +216,21 @@ impl Core {
 
     fn tool_ended(&mut self, branch: BranchId, index: usize, done: Done, millis: u64) {
         self.answered(branch, index);
-        let Done { output, changed, exit } = done;
-        self.changed_files(branch, &changed);
+        if let Some(session) = self.live.get(&branch).map(|live| live.session) {
+            self.changed_files(session, &done.changed);
+        }
         let counter = self.setup.counter.clone();
         let Some(live) = self.live.get_mut(&branch) else { return };
         if let Some(trace) = live.traces.get_mut(index) {
-            trace.status = Some(output.status);
-            trace.bytes = output.body.len() as u64;
-            trace.truncated_from = Some(output.full_bytes).filter(|full| *full > trace.bytes);
-            trace.est_tokens = counter.count(live.model.encoding, &output.body);
-            trace.duration_ms = millis;
-            trace.preview = preview(&output.body);
-            trace.exit = exit;
-            trace.changed = changed.into_iter().map(|change| change.path).collect();
-            let trace = Box::new(trace.clone());
-            let session = live.session;
-            let _ = self.store.write(vec![Write::PutTrace { session, trace: trace.clone() }]);
+            let tokens = counter.count(live.model.encoding, &done.output.body);
+            super::traces::ended(trace, &done, tokens, millis);
+            let (session, trace) = (live.session, Box::new(trace.clone()));
+            let mut writes = super::traces::kept_of(session, &trace, &done);
+            writes.push(Write::PutTrace { session, trace: trace.clone() });
+            let _ = self.store.write(writes);
             self.say(Event::Trace(trace));
         }
-        self.feed(branch, TurnEvent::ToolDone { index, output });
+        self.feed(branch, TurnEvent::ToolDone { index, output: done.output });
     }
 
     /// A person stops a turn, or a draft that waits to be sent.
@@ -257,6 +262,7 @@ impl Core {
     /// The program ends: calls are stopped and what came is committed, within two seconds.
     pub(super) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
+        let _ = self.stop_again();
         let branches: Vec<BranchId> = self.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnEvent::Cancel);

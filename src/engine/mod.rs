@@ -4,6 +4,7 @@
 //! turn's decisions are a pure machine ([`turn`]). Whatever changes is written to the store first and shown afterwards.
 
 mod acts;
+mod again;
 pub mod api;
 mod aside;
 mod asking;
@@ -83,6 +84,7 @@ mod tasks;
 mod things;
 mod titles;
 mod toolbox;
+mod traces;
 pub mod turn;
 mod undo;
 mod vectors;

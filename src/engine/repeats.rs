@@ -18,7 +18,8 @@ use crate::domain::message::{NodeHead, Role};
 use crate::domain::mode::SearchWish;
 use crate::domain::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::policy::Section;
-use crate::domain::trace::{ToolStatus, ToolTrace};
+use crate::domain::resolved::{How, failed, resolves, signature};
+use crate::domain::trace::ToolTrace;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -29,44 +30,22 @@ const QUOTED: usize = 600;
 /// What stands over the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
-/// What makes two failures the same: the tool, and its first line with numbers left out, in lower case.
-#[must_use]
-fn signature(trace: &ToolTrace) -> (String, String) {
-    let mut line = String::with_capacity(trace.preview.len());
-    for c in trace.preview.to_lowercase().chars() {
-        match c {
-            c if c.is_ascii_digit() => {
-                if !line.ends_with('#') {
-                    line.push('#');
-                }
-            }
-            c if c.is_whitespace() => {
-                if !line.ends_with(' ') {
-                    line.push(' ');
-                }
-            }
-            c => line.push(c),
-        }
-    }
-    (trace.name.clone(), line.trim().to_owned())
-}
-
 /// An earlier failure like the newest one of the open turn, and the first call that worked after it: the same call again,
-/// else one of the same tool before the next message of the person. `placed` is in the order of the path; positions from
+/// else one on the same thing, else one of the same tool before the next message of the person. `placed` is in the order of the path; positions from
 /// `open` on are of the open turn.
 fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) -> usize) -> Option<(usize, usize)> {
-    let failed = |trace: &ToolTrace| trace.status == Some(ToolStatus::Failed) && !trace.preview.trim().is_empty();
-    let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| failed(trace))?;
+    let told = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
+    let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| told(trace))?;
     let wanted = signature(newest);
-    let mut before =
-        placed.iter().rev().filter(|(at, trace)| *at < open && failed(trace) && signature(trace) == wanted);
+    let mut before = placed.iter().rev().filter(|(at, trace)| *at < open && told(trace) && signature(trace) == wanted);
     before.find_map(|(at, failure)| {
-        let worked = |(then, trace): &&(usize, &ToolTrace)| {
-            *then > *at && *then < open && trace.name == failure.name && trace.status == Some(ToolStatus::Ok)
+        let first = |how: How, end: usize| {
+            let within = |then: usize| then > *at && then < end;
+            placed.iter().find(|(then, trace)| within(*then) && resolves(failure, trace) == Some(how))
         };
-        let same = placed.iter().filter(worked).find(|(_, trace)| trace.args == failure.args);
-        let near = || placed.iter().filter(worked).find(|(then, _)| *then < turn_end(*at));
-        same.or_else(near).map(|(then, _)| (*at, *then))
+        let near = || first(How::Tool, turn_end(*at).min(open));
+        let found = first(How::Same, open).or_else(|| first(How::Subject, open)).or_else(near);
+        found.map(|(then, _)| (*at, *then))
     })
 }
 
@@ -201,6 +180,7 @@ fn quoted(gatherer: &mut Gatherer, snapshot: &Snapshot, at: usize) -> Result<Opt
 mod tests {
     use super::*;
     use crate::domain::ids::RunId;
+    use crate::domain::trace::{More, ToolStatus};
     use uuid::Uuid;
 
     fn trace(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
@@ -221,6 +201,7 @@ mod tests {
             word: None,
             exit: None,
             changed: Vec::new(),
+            more: More::default(),
         }
     }
 

@@ -391,4 +391,8 @@ impl RunTools for Runner {
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
         self.own.run(name, args, cancelled)
     }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        self.own.over(name, args, text)
+    }
 }

@@ -166,6 +166,10 @@ impl RunTools for WithSkills {
         if name == TOOL { self.load(args) } else { self.inner.run(name, args, cancelled) }
     }
 
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        self.inner.over(name, args, text)
+    }
+
     fn files(&self, most: usize) -> (Vec<String>, bool) {
         self.inner.files(most)
     }

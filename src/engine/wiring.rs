@@ -303,6 +303,9 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
         hidden: vec![paths.config_dir.clone(), paths.data_dir.clone(), paths.state_dir.clone(), paths.store.clone()],
         usual: settings.seconds,
         seconds: settings.seconds.saturating_mul(10),
+        keep: usize::try_from(settings.keep_output).unwrap_or(0),
+        readable: at_home(&settings.readable),
+        writable: at_home(&settings.writable),
         ..Acting::default()
     };
     let opened = settings.enabled.then(|| Workspace::open_acting(&config.workspace, limit, acting).ok()).flatten();
@@ -313,6 +316,12 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
 fn named(config: &Config) -> Arc<dyn Fn() -> Named + Send + Sync> {
     let config = config.clone();
     Arc::new(move || config.named_servers())
+}
+
+/// Paths whose `~/` is the home folder.
+fn at_home(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    paths.iter().map(|path| path.strip_prefix("~").map_or_else(|_| path.clone(), |rest| home.join(rest))).collect()
 }
 
 type SaveTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;

@@ -104,6 +104,9 @@ impl<'a> Apply<'a> {
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, body } => plans::put(self, *id, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
+            Write::PutToolOutput { session, run, call_id, text } => {
+                traces::put_output(self, *session, *run, call_id, text)
+            }
             Write::PutFileText { session, text } => traces::put_file_text(self, *session, text),
             Write::PutShelf { .. } => shelves::put(self, write),
             Write::PutTail { session, before, keys, body } => shelves::put_tail(self, *session, *before, keys, body),

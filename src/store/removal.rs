@@ -11,7 +11,7 @@ use crate::domain::mark::Mark;
 use crate::domain::message::{Content, Part};
 use crate::domain::op::{Change, Operation};
 use crate::domain::tag::Tag;
-use crate::domain::trace::ToolTrace;
+use crate::domain::trace::{More, ToolTrace};
 use rusqlite::OptionalExtension;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -205,10 +205,14 @@ fn traces(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<HashSet<String
     let mut query = apply.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
-        if trace.node.is_some_and(|node| gone.ids.contains(&node)) || gone.calls.contains(&trace.call_id) {
+        let repeats = |call: &String| gone.calls.contains(call);
+        let goes = repeats(&trace.call_id) || trace.more.again.as_ref().is_some_and(repeats);
+        if goes || trace.node.is_some_and(|node| gone.ids.contains(&node)) {
             trace.args.clear();
             trace.preview.clear();
             changed.extend(std::mem::take(&mut trace.changed));
+            trace.more = More { again: trace.more.again, ..More::default() };
+            apply.run("DELETE FROM tool_output WHERE run = ?1 AND call_id = ?2", &[&trace.run, &trace.call_id])?;
             apply.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
         }
     }
@@ -400,6 +404,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "metrics",
         "plan_run",
         "tool_trace",
+        "tool_output",
         "file_text",
         "operation",
         "tag",

@@ -6,10 +6,13 @@ use super::apply::Apply;
 use super::sql::{Json, int};
 use super::types::StoreError;
 use crate::domain::hash::Hash;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::trace::ToolTrace;
 use crate::domain::usage::UsageReport;
 use rusqlite::OptionalExtension;
+
+/// Characters of full results that a session keeps at most.
+const OUTPUTS: i64 = 64 << 20;
 
 impl Store {
     /// The newest `limit` tool traces of a session, oldest first.
@@ -54,6 +57,14 @@ impl Store {
         })
     }
 
+    /// The full result of a call to a tool, where it is kept.
+    pub fn tool_output(&self, run: RunId, call_id: &str) -> Result<Option<String>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2")?;
+            Ok(query.query_row((run, call_id), |row| row.get(0)).optional()?)
+        })
+    }
+
     /// The newest `limit` accounts of calls, of whatever session, newest first.
     pub fn recent_usage(&self, limit: usize) -> Result<Vec<UsageReport>, StoreError> {
         self.read(|conn| {
@@ -69,6 +80,31 @@ pub(super) fn put_file_text(apply: &Apply<'_>, session: SessionId, text: &str) -
     let row = apply.session(session)?;
     let hash = Hash::of(text.as_bytes());
     apply.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
+    Ok(())
+}
+
+/// The full result of a call; the oldest of the session make room for it.
+pub(super) fn put_output(
+    apply: &Apply<'_>,
+    session: SessionId,
+    run: RunId,
+    call_id: &str,
+    text: &str,
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    apply.run(
+        "INSERT INTO tool_output (session, run, call_id, text) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (run, call_id) DO UPDATE SET text = excluded.text",
+        &[&row, &run, &call_id, &text],
+    )?;
+    apply.run(
+        "DELETE FROM tool_output WHERE n IN (
+           SELECT n FROM (
+             SELECT n, sum(length(text)) OVER (ORDER BY n DESC) AS total FROM tool_output WHERE session = ?1
+           ) WHERE total > ?2
+         )",
+        &[&row, &OUTPUTS],
+    )?;
     Ok(())
 }
 

@@ -221,6 +221,17 @@ pub enum Write {
         /// It.
         trace: Box<ToolTrace>,
     },
+    /// The full result of a call to a tool. The oldest of the session go where all together are too much.
+    PutToolOutput {
+        /// Where.
+        session: SessionId,
+        /// The run in which the model asked.
+        run: RunId,
+        /// The call.
+        call_id: String,
+        /// It.
+        text: Arc<str>,
+    },
     /// A sealed segment of a session's word index. Passed over where another stands there already, or where it does not
     /// continue the one before it.
     PutShelf {

@@ -27,6 +27,8 @@ pub struct Acting {
     pub seconds: u32,
     /// The most processes that a command may have at once.
     pub processes: u32,
+    /// Bytes of a command's output that are handed over to be kept, where the model reads less.
+    pub keep: usize,
 }
 
 impl Default for Acting {
@@ -40,6 +42,7 @@ impl Default for Acting {
             usual: 120,
             seconds: 600,
             processes: 1_024,
+            keep: 2_000_000,
         }
     }
 }

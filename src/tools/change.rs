@@ -3,10 +3,10 @@
 
 use super::args::beneath;
 use super::place::Place;
-use super::{Made, Stop, Workspace, diff, failed};
+use super::{Stop, Workspace, diff, failed};
 use crate::domain::consent::FileChange;
 use crate::domain::hash::Hash;
-use crate::domain::trace::{Done, ToolOutput, ToolStatus};
+use crate::domain::trace::{Cut, Done, ToolOutput, ToolStatus};
 use std::fmt::Write as _;
 
 /// Lines around each change in what the model reads.
@@ -40,6 +40,10 @@ pub(super) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
         changed: written,
         exit: None,
+        cut: (full_bytes > space.limit as u64).then(|| Cut {
+            back: "the change itself stands below it; read_file shows the file as it is".into(),
+            full: None,
+        }),
     }
 }
 
@@ -97,11 +101,5 @@ pub(super) fn put_back(space: &Workspace, path: &str, expected: Option<Hash>, te
         (Some(place), None) => place.remove(expected),
         (None, _) if expected.is_none() => Ok(()),
         (None, _) => Err(Stop::Failed(format!("{path} does not exist any more; it was left alone."))),
-    }
-}
-
-impl From<Made> for Done {
-    fn from(made: Made) -> Self {
-        Self::said(ToolOutput { status: ToolStatus::Ok, full_bytes: made.full_bytes, body: made.body })
     }
 }

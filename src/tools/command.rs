@@ -7,7 +7,7 @@ use super::confined::{self, Means, Orders, Report, Stage};
 use super::stream::{Heard, Pieces};
 use super::{Stop, Workspace, environment, failed, shown, stop};
 use crate::domain::consent::Command;
-use crate::domain::trace::{Done, ToolOutput, ToolStatus, Watch};
+use crate::domain::trace::{Cut, Done, ToolOutput, ToolStatus, Watch};
 use cap_std::fs::MetadataExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -172,7 +172,10 @@ enum Ended {
 pub(super) fn carry_out(space: &Workspace, command: &Command, watch: &dyn Watch) -> Done {
     match Running::start(space, command) {
         Err(error) => Done::said(failed(error)),
-        Ok(running) => running.listen(space.limit, command.seconds, watch),
+        Ok(running) => {
+            let keep = space.acting.as_ref().map_or(0, |acts| acts.options.keep);
+            running.listen((space.limit, keep), command.seconds, watch)
+        }
     }
 }
 
@@ -222,9 +225,11 @@ impl Running {
         Ok(Self { guard, hold, output, report })
     }
 
-    fn listen(mut self, limit: usize, seconds: u32, watch: &dyn Watch) -> Done {
+    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn Watch) -> Done {
         let say = |text: &str| watch.said(text);
         let (mut heard, mut pieces) = (Heard::new(limit), Pieces::new(&say));
+        let kept_as = watch.kept_as().filter(|_| keep > limit);
+        let mut whole = kept_as.as_ref().map(|_| Heard::new(keep));
         let (start, mut ended, mut told) = (Instant::now(), None, None::<Instant>);
         let (mut buffer, mut open, mut gone) = (vec![0; 64 << 10], true, None::<Instant>);
         loop {
@@ -234,6 +239,9 @@ impl Running {
                     Ok(count) => {
                         let bytes = buffer.get(..count).unwrap_or_default();
                         heard.take(bytes);
+                        if let Some(whole) = &mut whole {
+                            whole.take(bytes);
+                        }
                         pieces.take(bytes);
                         gone = gone.map(|_| Instant::now());
                     }
@@ -264,7 +272,7 @@ impl Running {
         }
         pieces.flush(true);
         let report = self.read_report();
-        answer(heard, ended, seconds, report)
+        answer(heard, whole.zip(kept_as), (ended, seconds), report)
     }
 
     /// Waits a little for output, or for the guard's end when there can be none any more.
@@ -284,7 +292,12 @@ impl Running {
 }
 
 /// The first line says how it ended; what the command said follows.
-fn answer(heard: Heard, ended: Option<Ended>, seconds: u32, report: Option<Report>) -> Done {
+fn answer(
+    heard: Heard,
+    whole: Option<(Heard, String)>,
+    (ended, seconds): (Option<Ended>, u32),
+    report: Option<Report>,
+) -> Done {
     let known = report.is_some();
     let report = report.unwrap_or_default();
     let (status, how) = match (ended, &report) {
@@ -312,7 +325,25 @@ fn answer(heard: Heard, ended: Option<Ended>, seconds: u32, report: Option<Repor
     }
     body.push_str("]\n");
     let before = body.len() as u64;
-    body.push_str(&heard.text());
+    let (text, cut) = told(&body, heard, whole);
+    body.push_str(&text);
     let full_bytes = (before + total).max(body.len() as u64);
-    Done { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit }
+    Done { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
+}
+
+/// What the model reads of what was heard, and what it does not.
+fn told(first: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Option<Cut>) {
+    let again = "were not kept; run it again through grep, head or tail to see them";
+    if !heard.is_cut() {
+        return (heard.text(again), None);
+    }
+    let Some((whole, path)) = whole else {
+        return (heard.text(again), Some(Cut { back: "run it again through grep, head or tail".into(), full: None }));
+    };
+    let parts = if whole.is_cut() { " but for its middle" } else { "" };
+    let rest = format!(
+        "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
+    );
+    let back = format!("read_file or search with path {path}");
+    (heard.text(&rest), Some(Cut { back, full: Some(format!("{first}{}", whole.text(again))) }))
 }

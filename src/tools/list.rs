@@ -58,7 +58,8 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
         let _ = writeln!(body, "[{more} entries are not shown; ask for a folder further down or a smaller depth]");
     }
     let full_bytes = if left > 0 { full } else { body.len() as u64 };
-    Ok(Made { body, full_bytes })
+    let back = (left > 0).then(|| "list_dir of a folder further down, or a smaller depth".to_owned());
+    Ok(Made { body, full_bytes, back })
 }
 
 fn size(bytes: u64) -> String {

@@ -29,9 +29,9 @@ mod walk;
 
 pub use acting::Acting;
 
-use crate::domain::consent::Deed;
+use crate::domain::consent::{Deed, FileChange};
 use crate::domain::hash::Hash;
-use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
 use acting::{Acts, Kept};
 use args::Args;
 use cap_std::ambient_authority;
@@ -68,6 +68,8 @@ enum Stop {
 struct Made {
     body: String,
     full_bytes: u64,
+    /// How the rest is reached, where something was cut.
+    back: Option<String>,
 }
 
 /// The workspace folder, with the three tools that look into it, and the three that act, where it was opened for that.
@@ -137,29 +139,22 @@ impl RunTools for Workspace {
             Deed::Change(changes) if self.acting.is_some() => change::carry_out(self, changes, hunks),
             #[cfg(unix)]
             Deed::Run(line) if self.acting.is_some() => command::carry_out(self, line, watch),
-            Deed::Look { .. } => Done::said(self.run(name, args, &|| watch.cancelled())),
+            Deed::Look { .. } => self.look(name, args, &|| watch.cancelled()),
             Deed::Change(_) | Deed::Run(_) | Deed::Foreign { .. } => Done::said(failed(self.unknown(name))),
         }
     }
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        self.look(name, args, cancelled).output
+    }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
         let made = match name {
-            _ if cancelled() => Err(Stop::Cancelled),
-            "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, cancelled)),
-            "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, cancelled)),
-            "search" => Args::parse(args).and_then(|args| search::run(self, &args, cancelled)),
-            "edit_file" | "write_file" | "run" if self.acting.is_some() => {
-                Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
-            }
-            other => Err(self.unknown(other)),
+            "read_file" => Args::parse(args).and_then(|args| read::over(self.limit, &args, text)),
+            "search" => Args::parse(args).and_then(|args| search::over(self, &args, text)),
+            other => Err(Stop::Failed(format!("{other} does not read what was kept of a result."))),
         };
-        match made {
-            Ok(made) => {
-                let full_bytes = made.full_bytes.max(made.body.len() as u64);
-                ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes }
-            }
-            Err(stop) => failed(stop),
-        }
+        done(made)
     }
 
     fn files(&self, most: usize) -> (Vec<String>, bool) {
@@ -184,6 +179,20 @@ impl RunTools for Workspace {
 }
 
 impl Workspace {
+    /// Does a call that only looks.
+    fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> Done {
+        done(match name {
+            _ if cancelled() => Err(Stop::Cancelled),
+            "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, cancelled)),
+            "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, cancelled)),
+            "search" => Args::parse(args).and_then(|args| search::run(self, &args, cancelled)),
+            "edit_file" | "write_file" | "run" if self.acting.is_some() => {
+                Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
+            }
+            other => Err(self.unknown(other)),
+        })
+    }
+
     fn work_out(&self, name: &str, args: &str) -> Result<Deed, Stop> {
         match name {
             "read_file" | "list_dir" | "search" => {
@@ -213,6 +222,24 @@ impl Workspace {
     fn kept(&self) -> Kept {
         Kept::of(self.acting.as_ref().map(|acts| acts.options.hidden.as_slice()).unwrap_or_default())
     }
+}
+
+fn done(made: Result<Made, Stop>) -> Done {
+    match made {
+        Ok(made) => {
+            let full_bytes = made.full_bytes.max(made.body.len() as u64);
+            let output = ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes };
+            Done { cut: made.back.map(|back| Cut { back, full: None }), ..Done::said(output) }
+        }
+        Err(stop) => Done::said(failed(stop)),
+    }
+}
+
+/// A text before and after, as the change of a file.
+#[must_use]
+pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
+    let change = diff::change(path, before, after.unwrap_or_default());
+    FileChange { after: after.and(change.after), ..change }
 }
 
 /// What the model reads of a call that did not do what was asked.

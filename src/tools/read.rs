@@ -4,7 +4,7 @@
 use super::args::Args;
 use super::{Made, Stop, Workspace, shown, stop};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How far into a file a first line is looked for.
 const REACH: u64 = 64 << 20;
@@ -36,6 +36,17 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
     let mut taken = Taken { skipped: skip(&mut reader, &path, first, cancelled)?, ..Taken::default() };
     take(&mut reader, &path, wanted, space.limit, &mut taken, cancelled)?;
     Ok(answer(&path, first, wanted, size, &taken))
+}
+
+/// Some lines of a text that was kept.
+pub(super) fn over(limit: usize, args: &Args, text: &str) -> Result<Made, Stop> {
+    let path = PathBuf::from(args.text("path")?.unwrap_or_default());
+    let first = args.number("start_line")?.unwrap_or(1);
+    let wanted = args.number("lines")?;
+    let mut reader = text.as_bytes();
+    let mut taken = Taken { skipped: skip(&mut reader, &path, first, &|| false)?, ..Taken::default() };
+    take(&mut reader, &path, wanted, limit, &mut taken, &|| false)?;
+    Ok(answer(&path, first, wanted, text.len() as u64, &taken))
 }
 
 /// Passes over the lines before the first one asked for.
@@ -122,6 +133,7 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
     let rest = size.saturating_sub(taken.skipped);
     let next = first + taken.lines;
     let mut full_bytes = body.len() as u64;
+    let mut back = None;
     if body.is_empty() {
         body = format!("[{} is empty]", shown(path));
     }
@@ -133,18 +145,20 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
             &mut body,
             &format!("[cut inside line {first}, which is too long; {rest} bytes from here on; use search]"),
         );
+        back = Some(format!("search {} for what is wanted of line {first}", shown(path)));
         full_bytes = rest;
     } else if taken.cut {
         note(
             &mut body,
             &format!("[cut after line {}; {rest} bytes from line {first} on; go on with start_line {next}]", next - 1),
         );
+        back = Some(format!("read_file {} with start_line {next}", shown(path)));
         full_bytes = rest;
     } else if wanted.is_some() && (taken.bytes.len() as u64) < rest {
         note(&mut body, &format!("[the file goes on at line {next}]"));
     }
     let full_bytes = if taken.cut { full_bytes } else { body.len() as u64 };
-    Made { body, full_bytes }
+    Made { body, full_bytes, back }
 }
 
 fn note(body: &mut String, text: &str) {

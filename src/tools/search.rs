@@ -47,6 +47,19 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
     Ok(hunt.found.answer(unread))
 }
 
+/// The same in a text that was kept.
+pub(super) fn over(space: &Workspace, args: &Args, text: &str) -> Result<Made, Stop> {
+    let matcher = matcher(args.needed("pattern")?)?;
+    let most = args.number("max")?.unwrap_or(100).min(1_000);
+    let mut found = Found { most, searched: 0, ..Found::default() };
+    let name = args.text("path")?.unwrap_or_default().to_owned();
+    let mut sink = Lines { name: &name, limit: space.limit, cancelled: &|| false, found: &mut found };
+    searcher()
+        .search_reader(&matcher, text.as_bytes(), &mut sink)
+        .map_err(|error| Stop::Failed(format!("{name} cannot be searched: {error}.")))?;
+    Ok(found.answer(0))
+}
+
 fn matcher(pattern: &str) -> Result<RegexMatcher, Stop> {
     RegexMatcherBuilder::new()
         .case_smart(true)
@@ -132,7 +145,8 @@ impl Found {
             let _ = writeln!(body, "[{unread} files or folders could not be read]");
         }
         let full_bytes = if self.cut { self.bytes.max(body.len() as u64) } else { body.len() as u64 };
-        Made { body, full_bytes }
+        let back = self.cut.then(|| "search with a narrower pattern or path, or a higher max".to_owned());
+        Made { body, full_bytes, back }
     }
 }
 

@@ -35,13 +35,18 @@ impl Heard {
         self.last.extend(rest);
     }
 
+    /// Whether something in the middle is gone.
+    pub(super) fn is_cut(&self) -> bool {
+        (self.first.len() + self.last.len()) as u64 != self.total
+    }
+
     /// Bytes that came.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What the model reads of it.
-    pub(super) fn text(mut self) -> String {
+    /// What the model reads of it; `rest` says how what is missing is reached.
+    pub(super) fn text(mut self, rest: &str) -> String {
         let last = self.last.make_contiguous();
         let kept = (self.first.len() + last.len()) as u64;
         if kept == self.total {
@@ -58,10 +63,7 @@ impl Heard {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let _ = writeln!(
-            text,
-            "[{gone} bytes of output in between were not kept; run it again through grep, head or tail to see them]"
-        );
+        let _ = writeln!(text, "[{gone} bytes of output in between {rest}]");
         text.push_str(&lossy(last, self.half, false));
         text
     }
@@ -159,7 +161,7 @@ mod tests {
             heard.take(format!("line {n}\n").as_bytes());
         }
         let total = heard.total();
-        let text = heard.text();
+        let text = heard.text("went by");
         let (first, rest) = text.split_once('[').unwrap();
         let (note, last) = rest.split_once("]\n").unwrap();
         assert!(first.starts_with("line 0\nline 1\n") && first.ends_with('\n'), "{text}");
@@ -172,7 +174,7 @@ mod tests {
     fn what_is_not_text_does_not_grow() {
         let mut heard = Heard::new(300);
         heard.take(&vec![0xff; 100_000]);
-        assert!(heard.text().len() < 500);
+        assert!(heard.text("went by").len() < 500);
     }
 
     proptest! {
@@ -184,7 +186,7 @@ mod tests {
                 heard.take(piece.as_bytes());
             }
             prop_assert_eq!(heard.total(), all.len() as u64);
-            prop_assert_eq!(heard.text(), all);
+            prop_assert_eq!(heard.text("went by"), all);
         }
 
         #[test]
@@ -213,7 +215,7 @@ mod tests {
                 heard.take(chunk);
             }
             prop_assert_eq!(heard.total(), bytes.len() as u64);
-            prop_assert!(heard.text().len() < limit + 200);
+            prop_assert!(heard.text("went by").len() < limit + 200);
         }
     }
 }

@@ -8,7 +8,7 @@ use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
 use pleach::domain::message::Role;
 use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
-use pleach::engine::api::{Answer, Event, Item, Request};
+use pleach::engine::api::{Answer, Event, Item, Request, RuleAct};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -54,7 +54,7 @@ impl RunTools for Shelf {
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
         let done = FileChange { after: Some(text.into()), ..change.clone() };
-        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None }
+        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
     }
 
     fn run(&self, _: &str, _: &str, _: &dyn Fn() -> bool) -> ToolOutput {
@@ -239,17 +239,19 @@ fn rules_speak_where_a_person_said_so() {
     scene.client.say(scene.branch, "env");
     assert_eq!(scene.shelf.of("src/.env"), None);
     assert!(scene.result().contains("A rule of the person's forbids it"), "{}", scene.result());
-    let listed = match scene.client.must(Request::Rules) {
+    let listed = match scene.client.must(Request::Rule(RuleAct::List)) {
         Answer::Rules(rules) => rules,
         other => panic!("{other:?}"),
     };
     assert_eq!(listed[0], always);
     assert_eq!(listed[1].0, RuleScope::Config);
-    scene.client.must(Request::SetRule { scope: RuleScope::Session, rule: always.1.clone(), on: false });
+    scene.client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule: always.1.clone(), on: false }));
     let asking = scene.asked("c");
     let from = scene.word(asking.index, Consent::No { why: None }, None);
     scene.client.closed(from, scene.branch);
-    assert!(scene.client.ask(Request::SetRule { scope: RuleScope::Config, rule: always.1, on: true }).is_err());
+    assert!(
+        scene.client.ask(Request::Rule(RuleAct::Set { scope: RuleScope::Config, rule: always.1, on: true })).is_err()
+    );
 }
 
 #[test]

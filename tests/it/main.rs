@@ -36,6 +36,7 @@ mod stranger;
 mod support;
 mod titles;
 mod tokenizer;
+mod traces;
 mod versions;
 mod whatif;
 mod wire;

@@ -8,5 +8,6 @@ mod inject;
 mod journeys;
 mod shell;
 mod sizes;
+mod task;
 mod timing;
 mod tour;

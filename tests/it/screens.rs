@@ -16,6 +16,7 @@ mod pictures;
 mod project;
 mod props;
 mod toolbox;
+mod traces;
 mod whatif;
 mod workshop;
 mod writing;

@@ -204,7 +204,7 @@ fn piles() -> Vec<(String, Vec<When>)> {
         open(&mut stage);
         found.push(((*name).to_owned(), stage.model.places()));
     }
-    for keys in ["ctrl-o /", "f8 /"] {
+    for keys in ["ctrl-o /", "f8 /", "ctrl-t /"] {
         let mut stage = fixture::opened();
         stage.press(keys);
         found.push((format!("{} while filtering", top(&stage)), stage.model.places()));

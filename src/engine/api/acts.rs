@@ -4,6 +4,7 @@
 use super::draft::Draft;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::condense::By;
+use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::MarkKind;
@@ -46,6 +47,22 @@ pub enum MemoryAct {
     Dismiss,
     /// It goes.
     Delete,
+}
+
+/// What is asked about rules about calls to tools.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RuleAct {
+    /// Those that hold for the session.
+    List,
+    /// Adds one, or takes it off.
+    Set {
+        /// Where: in the session, or in the folder.
+        scope: RuleScope,
+        /// It.
+        rule: Rule,
+        /// Add it.
+        on: bool,
+    },
 }
 
 /// What becomes of a message's name and star.

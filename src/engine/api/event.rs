@@ -7,6 +7,7 @@
 use super::draft::{Draft, Ticket};
 use super::request::Request;
 use super::view::{Answer, AsideView, Planned, Settings};
+use crate::domain::again::AgainView;
 use crate::domain::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::condense::{By, CapsuleDraft};
 use crate::domain::consent::Asking;
@@ -102,6 +103,8 @@ pub enum Event {
     },
     /// A tool began, moved on or ended.
     Trace(Box<ToolTrace>),
+    /// A call that a person runs again began, asks, or ended.
+    Again(Box<AgainView>),
     /// A tool said something meanwhile: a piece of a command's output.
     ToolSaid {
         /// On which branch.

@@ -10,14 +10,18 @@ mod event;
 mod project;
 mod request;
 mod servers;
+mod traces;
 mod view;
 
-pub use acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
+pub use acts::{
+    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+};
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
 pub use project::{ModuleAct, ProjectAct};
 pub use request::Request;
 pub use servers::ServerAct;
+pub use traces::{TraceAct, TraceWhole};
 pub use view::{
     Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,
     Told, Weighed,

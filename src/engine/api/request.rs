@@ -1,9 +1,12 @@
 //! What is asked of the engine.
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
-use super::acts::{Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, TagAct, TaskAct, ThingAct, Which};
+use super::acts::{
+    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+};
 use super::draft::{Draft, Item, Named};
 use super::project::ProjectAct;
+use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -245,22 +248,15 @@ pub enum Request {
     },
     /// Tools and their servers, as a branch has them.
     Servers(Option<BranchId>, super::servers::ServerAct),
-    /// The rules about calls to tools that hold for the session.
-    Rules,
-    /// Adds a rule, or takes it off.
-    SetRule {
-        /// Where: in the session, or in the folder.
-        scope: RuleScope,
-        /// It.
-        rule: Rule,
-        /// Add it.
-        on: bool,
-    },
+    /// Rules about calls to tools.
+    Rule(RuleAct),
     /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
     Trust {
         /// Yes or no.
         trusted: bool,
     },
+    /// Calls to tools: all, one whole, one again.
+    Traces(TraceAct),
     /// The calls of a session, newest last.
     Runs,
     /// What the calls of a branch, or of its whole session, came to, one after the other.

@@ -1,6 +1,7 @@
 //! What requests come to, and what a screen is shown.
 //! Not for: what happens by itself (`event`).
 
+use super::traces::TraceWhole;
 use crate::domain::branch::{Branch, SessionCard};
 use crate::domain::code::{CodeFound, IndexStatus, Scaffold};
 use crate::domain::compare::Comparison;
@@ -162,6 +163,10 @@ pub enum Answer {
     },
     /// A text that cannot be what it should.
     Refused(Fault),
+    /// Calls to tools, oldest first.
+    Traces(Vec<ToolTrace>),
+    /// One of them, whole.
+    Trace(Box<TraceWhole>),
     /// Figures; what a plan would tell is left empty.
     Stats(Box<Stats>),
     /// Records.

@@ -170,6 +170,17 @@ CREATE TABLE module_card (
   undone INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX module_card_by_path ON module_card (root, path, n);
+-- Results of tools that are longer than what the model read, and results of calls that a person ran again; they go with the
+-- call, and the oldest of a session when there are too many.
+CREATE TABLE tool_output (
+  n INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (n),
+  run BLOB NOT NULL,
+  call_id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  UNIQUE (run, call_id)
+) STRICT;
+CREATE INDEX tool_output_by_session ON tool_output (session, n);
 
 -- Titles of sessions that a model made, by each message that was read for it: they go with it.
 CREATE TABLE made_title (

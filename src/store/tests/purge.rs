@@ -59,6 +59,7 @@ fn trace(run: RunId) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
+        more: crate::domain::trace::More::default(),
     }
 }
 

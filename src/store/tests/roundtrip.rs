@@ -320,6 +320,7 @@ fn plans_traces_usage_counts_settings() {
         word: None,
         exit: None,
         changed: Vec::new(),
+        more: crate::domain::trace::More::default(),
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));

@@ -15,6 +15,7 @@ use super::overlay::Overlay;
 use super::picker::Picker;
 use super::raw::Raw;
 use super::toolbox::Rack;
+use super::traces::Traces;
 use super::tree::Grove;
 use super::whatif::Strip;
 use super::workshop::Workshop;
@@ -253,15 +254,6 @@ impl fmt::Debug for Editor {
     }
 }
 
-/// The list of tool calls, full screen.
-#[derive(Clone, Debug, Default)]
-pub struct Traces {
-    /// The selected one, counted from the newest.
-    pub cursor: usize,
-    /// Rows of the detail that are scrolled past.
-    pub scroll: usize,
-}
-
 /// What lies over the chat.
 #[derive(Clone, Debug)]
 pub enum Layer {
@@ -272,7 +264,7 @@ pub enum Layer {
     /// The exact bytes of a request.
     Raw(Box<Raw>),
     /// Tool calls.
-    Traces(Traces),
+    Traces(Box<Traces>),
     /// A list.
     Picker(Picker),
     /// A question.
@@ -326,6 +318,7 @@ impl Layer {
             Self::Overlay(overlay) if overlay.filtering => vec![When::Picker, When::Always],
             Self::Overlay(_) => vec![When::Overlay, When::Panel, When::Always],
             Self::Reader(_) | Self::Help { .. } => vec![When::Panel, When::Always],
+            Self::Traces(screen) if screen.filtering => vec![When::Picker, When::Always],
             Self::Traces(_) => vec![When::Tools, When::Panel, When::Always],
             Self::Raw(raw) if raw.searching => vec![When::Picker, When::Always],
             Self::Raw(_) => vec![When::Request, When::Panel, When::Always],

@@ -33,11 +33,13 @@ pub mod slash;
 pub mod status;
 pub mod title;
 pub mod toolbox;
+pub mod traces;
 pub mod tree;
 pub mod whatif;
 pub mod workshop;
 
 use crate::config::{keymap, settings};
+use crate::domain::again::AgainView;
 use crate::domain::branch::Overrides;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -215,6 +217,8 @@ pub enum Pending {
     Toolbox,
     /// A change of theirs, after which they are looked at again.
     ToolAct,
+    /// A call to a tool, whole, by its id; whether its result is to be copied.
+    Trace(String, bool),
     /// Anything whose answer is a sentence.
     Act,
 }
@@ -294,6 +298,10 @@ pub struct Model {
     pub panel: panel::Panel,
     /// The selected tool call, counted from the newest.
     pub tool: usize,
+    /// A call that the person runs again.
+    pub again: Option<Box<AgainView>>,
+    /// What failed results on the path were fixed by, and what others resolved.
+    pub fixes: HashMap<NodeId, (bool, String)>,
     /// The selected line of the context panel.
     pub context_row: usize,
     /// What lies over the chat, topmost last.
@@ -403,6 +411,25 @@ impl Model {
         let from = self.conversation.rebuild(session);
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);
+        }
+        self.relink();
+    }
+
+    /// Works out again which failures of tools were resolved by what.
+    pub fn relink(&mut self) {
+        if let Some(session) = &self.session {
+            self.fixes = traces::told(session, &self.conversation);
+        }
+    }
+
+    /// Brings the screen of tool calls up to the session, where it is open.
+    pub fn sync_traces(&mut self) {
+        let live = self.live_here().and_then(|live| live.run);
+        let Some(session) = &self.session else { return };
+        for layer in &mut self.layers {
+            if let layer::Layer::Traces(screen) = layer {
+                screen.sync(session, &self.conversation, live);
+            }
         }
     }
 

@@ -51,6 +51,8 @@ pub struct Session {
     pub current: BranchId,
     /// Tool calls, oldest first.
     pub traces: Vec<ToolTrace>,
+    /// Counts their changes.
+    pub trace_revision: u64,
     /// The workspace folder, and whether it is trusted.
     pub workspace: (String, bool),
     /// Settings by branch.
@@ -78,6 +80,7 @@ impl Session {
             branches,
             current,
             traces: Vec::new(),
+            trace_revision: 0,
             workspace: (String::new(), false),
             settings: HashMap::new(),
             unread: HashSet::new(),
@@ -167,6 +170,7 @@ impl Session {
 
     /// Takes a tool call in, new or changed.
     pub fn put_trace(&mut self, trace: ToolTrace) {
+        self.trace_revision += 1;
         let same = |known: &ToolTrace| known.run == trace.run && known.call_id == trace.call_id;
         let at = if let Some(at) = self.traces.iter().rposition(same) {
             self.traces[at] = trace;

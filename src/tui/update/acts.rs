@@ -63,6 +63,9 @@ pub(super) fn selected_item(model: &Model, message: bool) -> Option<Item> {
             }
         };
     }
+    if let Some(trace) = super::traces::selected(model) {
+        return trace.node.map(Item::Message);
+    }
     if model.focus != Focus::Conversation {
         return None;
     }
@@ -206,10 +209,7 @@ pub(super) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
                 return out.push(Cmd::Copy(text.to_string()));
             }
         }
-        Some(Layer::Traces(traces)) => {
-            let trace = model.session.as_ref().and_then(|s| s.traces.iter().rev().nth(traces.cursor));
-            return copy_node(model, trace.and_then(|trace| trace.node), out);
-        }
+        Some(Layer::Traces(_)) => return super::traces::copy(model, out),
         _ => {}
     }
     if model.focus == Focus::Branches && model.layers.is_empty() {

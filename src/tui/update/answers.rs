@@ -3,7 +3,7 @@
 
 use super::engine::{show, solved};
 use super::{
-    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox,
+    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox, traces,
     trials, trouble, workshop,
 };
 use crate::domain::branch::Branch;
@@ -85,6 +85,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
+        (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::came(model, &id, *whole, copy, out),
         (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);

@@ -2,9 +2,9 @@
 //! Not for: what a call would do (`domain::consent`).
 
 use super::send;
-use crate::domain::consent::{Asking, Consent, Rule, RuleScope, Verdict};
+use crate::domain::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
 use crate::domain::ids::{BranchId, RunId};
-use crate::engine::api::Request;
+use crate::engine::api::{Request, RuleAct, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
@@ -22,7 +22,9 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
-        return model.layers.retain(|layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch));
+        return model.layers.retain(
+            |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
+        );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} waits for your word: {key} looks at it.", asking.tool);
@@ -46,7 +48,7 @@ pub(super) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::AnswerTool => open(model),
-        Action::Rules => drop(send(model, Request::Rules, Pending::Rules, out)),
+        Action::Rules => drop(send(model, Request::Rule(RuleAct::List), Pending::Rules, out)),
         _ => decide(model, run, out),
     }
 }
@@ -105,7 +107,11 @@ pub(super) fn give(
     out: &mut Vec<Cmd>,
 ) {
     model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
-    send(model, Request::Consent { branch, index, consent, always }, Pending::Act, out);
+    let request = match index {
+        BESIDE => Request::Traces(TraceAct::Word { consent, always }),
+        _ => Request::Consent { branch, index, consent, always },
+    };
+    send(model, request, Pending::Act, out);
 }
 
 fn always(ask: &Ask) -> Question {
@@ -174,6 +180,6 @@ pub(super) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 pub(super) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
-    send(model, Request::SetRule { scope, rule, on: false }, Pending::Act, out);
-    send(model, Request::Rules, Pending::Rules, out);
+    send(model, Request::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
+    send(model, Request::Rule(RuleAct::List), Pending::Rules, out);
 }

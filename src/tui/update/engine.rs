@@ -42,6 +42,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         }
         Event::BranchRun(record) => raced(model, *record),
         Event::Aside(view) => super::aside::came(model, *view),
+        Event::Again(view) => super::traces::again_came(model, *view),
         Event::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
@@ -255,6 +256,7 @@ fn trace_came(model: &mut Model, trace: ToolTrace) {
     if let Some(session) = &mut model.session {
         session.put_trace(trace);
     }
+    model.relink();
 }
 
 fn closed(

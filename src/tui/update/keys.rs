@@ -3,7 +3,7 @@
 
 use super::{
     acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
-    memories, open, overlay, queueing, raw, send, tree, workshop,
+    memories, open, overlay, queueing, raw, send, traces, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -18,6 +18,7 @@ const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_tree();
+    model.sync_traces();
     let typing = takes_text(model);
     let begins = model.leading.0.is_empty();
     if !(begins && typing && chord.typed().is_some()) && comfort::lead(model, chord, out) {
@@ -63,6 +64,7 @@ pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
             raw.search.push_str(&line());
             raw.look();
         }
+        Some(Layer::Traces(screen)) if screen.filtering => screen.filter.push_str(&line()),
         Some(Layer::Overlay(overlay)) if overlay.filtering => {
             overlay.filter.push_str(&line());
             overlay.list();
@@ -110,6 +112,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             type_line(&mut raw.search, chord);
             raw.look();
         }
+        Some(Layer::Traces(screen)) if screen.filtering => type_line(&mut screen.filter, chord),
         Some(Layer::Tree(grove)) if grove.filtering => {
             type_line(&mut grove.filter, chord);
             tree::filtered(model);
@@ -256,6 +259,9 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 
 /// The actions of one screen each.
 fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    if traces::action(model, run, out) {
+        return;
+    }
     match run {
         Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
             compare::action(model, run, out);
@@ -369,7 +375,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return raw::leave(model);
     }
-    if tree::leave_filter(model) {
+    if tree::leave_filter(model) || traces::leave(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
@@ -462,30 +468,4 @@ fn clear(model: &mut Model) {
     model.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
     model.status.say(Weight::Notice, format!("{key} once more quits."), model.now);
-}
-
-/// Scrolls what is seen by rows.
-pub(super) fn scroll(model: &mut Model, rows: i64) {
-    match model.layers.last_mut() {
-        Some(Layer::Reader(reader)) => reader.step(rows),
-        Some(Layer::Raw(raw)) => raw.step(rows),
-        Some(Layer::Overlay(overlay)) => overlay.step(rows),
-        Some(Layer::Draft(desk)) => desk.step(rows),
-        Some(Layer::Capsules(shelf)) => shelf.step(rows),
-        Some(Layer::WhatIf(strip)) => strip.step(rows),
-        Some(Layer::Arena(arena)) => arena.step(rows),
-        Some(Layer::Aside(pane)) => pane.step(rows),
-        Some(Layer::Calls(calls)) => calls.step(rows),
-        Some(Layer::Ledger(sheet)) => sheet.step(rows),
-        Some(Layer::Workshop(shop)) => shop.roll(rows),
-        Some(Layer::Toolbox(rack)) => rack.step(rows),
-        Some(Layer::Diff(view)) => view.step(rows),
-        Some(Layer::History(tale)) => tale.step(rows),
-        Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
-        Some(Layer::Tree(grove)) => grove.step(rows),
-        Some(Layer::Consent(ask)) => ask.shift(rows),
-        Some(Layer::Help { scroll }) => *scroll = lists::shift(*scroll, rows, usize::MAX),
-        Some(_) => {}
-        None => model.conversation.scroll += rows,
-    }
 }

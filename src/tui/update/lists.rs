@@ -27,6 +27,8 @@ fn page(model: &Model) -> u16 {
         Some(Layer::Tree(grove)) => u16::try_from(grove.page).unwrap_or(rows).max(2),
         Some(Layer::Draft(desk)) => u16::try_from(desk.seen.2).unwrap_or(rows).max(2),
         Some(Layer::Diff(view)) => view.page.max(2),
+        Some(Layer::Traces(screen)) if screen.opened => u16::try_from(screen.seen.1).unwrap_or(rows).max(2),
+        Some(Layer::Traces(screen)) => u16::try_from(screen.page).unwrap_or(rows).max(2),
         Some(Layer::Raw(raw)) => u16::try_from(raw.page).unwrap_or(rows).max(2),
         Some(_) => rows,
         None => model.conversation.page.max(2),
@@ -81,16 +83,39 @@ pub(super) fn travel(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Some(Layer::Reader(reader)) => reader.step(by),
         Some(Layer::Raw(raw)) => raw.step(by),
         Some(Layer::Help { scroll }) => *scroll = shift(*scroll, by, usize::MAX / 4),
-        Some(Layer::Traces(traces)) => {
-            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
-            traces.cursor = shift(traces.cursor, by, count.saturating_sub(1));
-            traces.scroll = 0;
-        }
+        Some(Layer::Traces(screen)) => screen.step(by),
         Some(Layer::Picker(picker)) => picker.cursor = shift(picker.cursor, by, picker.shown.len().saturating_sub(1)),
         Some(Layer::Question(question)) => {
             question.cursor = shift(question.cursor, by, question.choices.len().saturating_sub(1));
         }
         Some(Layer::Prompt(_) | Layer::Editor(_)) => {}
+    }
+}
+
+/// Scrolls what is seen by rows.
+pub(super) fn scroll(model: &mut Model, rows: i64) {
+    match model.layers.last_mut() {
+        Some(Layer::Reader(reader)) => reader.step(rows),
+        Some(Layer::Raw(raw)) => raw.step(rows),
+        Some(Layer::Overlay(overlay)) => overlay.step(rows),
+        Some(Layer::Draft(desk)) => desk.step(rows),
+        Some(Layer::Capsules(shelf)) => shelf.step(rows),
+        Some(Layer::WhatIf(strip)) => strip.step(rows),
+        Some(Layer::Arena(arena)) => arena.step(rows),
+        Some(Layer::Aside(pane)) => pane.step(rows),
+        Some(Layer::Calls(calls)) => calls.step(rows),
+        Some(Layer::Ledger(sheet)) => sheet.step(rows),
+        Some(Layer::Toolbox(rack)) => rack.step(rows),
+        Some(Layer::Workshop(shop)) => shop.roll(rows),
+        Some(Layer::Diff(view)) => view.step(rows),
+        Some(Layer::History(tale)) => tale.step(rows),
+        Some(Layer::Compare(view)) => view.scroll(isize::try_from(rows).unwrap_or(0)),
+        Some(Layer::Tree(grove)) => grove.step(rows),
+        Some(Layer::Consent(ask)) => ask.shift(rows),
+        Some(Layer::Traces(screen)) => screen.roll(rows),
+        Some(Layer::Help { scroll }) => *scroll = shift(*scroll, rows, usize::MAX),
+        Some(_) => {}
+        None => model.conversation.scroll += rows,
     }
 }
 

@@ -28,6 +28,7 @@ mod queueing;
 mod raw;
 mod tags;
 mod toolbox;
+mod traces;
 mod tree;
 mod trials;
 mod whatif;
@@ -76,6 +77,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
     overlay::look_ahead(model, &mut out);
+    traces::want(model, &mut out);
     out
 }
 

@@ -88,7 +88,7 @@ fn item(model: &mut Model, at: usize) {
         Some(Layer::Workshop(shop)) => shop.step(by(shop.cursor, at)),
         Some(Layer::Raw(raw)) => raw.step(by(raw.cursor, at)),
         Some(Layer::Ledger(sheet)) => sheet.step(by(sheet.cursor, at)),
-        Some(Layer::Traces(traces)) => (traces.cursor, traces.scroll) = (at, 0),
+        Some(Layer::Traces(screen)) => screen.step(by(screen.cursor, at)),
         _ => {}
     }
 }
@@ -115,7 +115,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64, out: &mut Vec<Cmd
             Some(Layer::Picker(_) | Layer::Find(_) | Layer::Question(_) | Layer::Traces(_)) => {
                 lists::travel(model, if rows < 0 { Action::Up } else { Action::Down }, out);
             }
-            _ => keys::scroll(model, rows),
+            _ => lists::scroll(model, rows),
         }
         return;
     }

@@ -10,7 +10,7 @@ use crate::domain::mark::Atom;
 use crate::domain::plan::{Blocked, Choice, RowKind};
 use crate::engine::api::{self, Item, Request};
 use crate::tui::model::composer::{self, Draft};
-use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader, Traces};
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader};
 use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
 use crate::tui::model::picker::Picker;
 use crate::tui::model::session::Session;
@@ -22,7 +22,7 @@ use crate::tui::msg::Cmd;
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::Context => overlay(model, out),
-        Action::Traces => model.layers.push(Layer::Traces(Traces { cursor: model.tool, scroll: 0 })),
+        Action::Traces => super::traces::open(model),
         Action::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
         Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
         Action::Open => open(model, out),
@@ -98,6 +98,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
             strip.scroll = strip.scroll.saturating_add_signed(way * 4).min(400);
         }
         Some(Layer::Compare(view)) => return view.scroll(way * 8),
+        Some(Layer::Traces(screen)) => return screen.roll(by(screen.seen.1) * i64::try_from(way).unwrap_or(1)),
         Some(Layer::Workshop(shop)) => return shop.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Toolbox(rack)) => return rack.roll(i64::try_from(way).unwrap_or(1) * 8),
         Some(Layer::Consent(ask)) => return ask.shift(by(ask.seen.1) * i64::try_from(way).unwrap_or(1)),
@@ -159,14 +160,8 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Prompt(_)) => submit(model, out),
         Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
         Some(Layer::Raw(raw)) => raw.fold(),
-        Some(
-            Layer::Traces(_)
-            | Layer::Reader(_)
-            | Layer::Editor(_)
-            | Layer::Consent(_)
-            | Layer::Aside(_)
-            | Layer::Help { .. },
-        ) => {}
+        Some(Layer::Traces(screen)) => screen.enter(),
+        Some(Layer::Reader(_) | Layer::Editor(_) | Layer::Consent(_) | Layer::Aside(_) | Layer::Help { .. }) => {}
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
@@ -176,7 +171,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
                     acts::fork(model, out);
                 }
             }
-            Focus::Tools => model.layers.push(Layer::Traces(Traces { cursor: model.tool, scroll: 0 })),
+            Focus::Tools => super::traces::open(model),
             Focus::Context => overlay(model, out),
             Focus::Conversation => fold(model),
             Focus::Composer => {}
@@ -218,6 +213,8 @@ fn filter(model: &mut Model) {
         overlay.filtering = true;
     } else if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
         grove.filtering = true;
+    } else if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+        (screen.filtering, screen.opened) = (true, false);
     } else if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
         raw.searching = true;
     } else if model.layers.is_empty() {

@@ -5,7 +5,7 @@
 use super::cache::{Cache, Of};
 use super::{
     Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
-    picker, raw, toolbox, tools, tree, whatif, workshop,
+    picker, raw, toolbox, traces, tree, whatif, workshop,
 };
 use crate::domain::ids::NodeId;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
@@ -40,6 +40,7 @@ pub(super) fn draw(
     let mut seen = None;
     let mut landed = None;
     let mut asked = None;
+    let mut listed = None;
     let mut wanted = Vec::new();
     {
         let look = Look { theme, model };
@@ -47,7 +48,7 @@ pub(super) fn draw(
             Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
             Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
             Layer::Raw(it) => raw::draw(&look, it, area, buf),
-            Layer::Traces(it) => wanted = tools::full(&look, cache, it, area, buf),
+            Layer::Traces(it) => listed = Some(traces::draw(&look, it, cache, area, buf)),
             Layer::Picker(it) => picker::draw(&look, it, area, buf),
             Layer::Question(it) => question(&look, it, area, buf),
             Layer::Prompt(it) => prompt(&look, it, area, buf),
@@ -81,6 +82,9 @@ pub(super) fn draw(
     }
     if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
         (ask.seen, ask.starts) = landed;
+    }
+    if let (Layer::Traces(screen), Some(landed)) = (&mut model.layers[at], listed) {
+        wanted = landed.put(screen);
     }
     match (&mut model.layers[at], seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,

@@ -44,6 +44,7 @@ mod picker;
 mod raw;
 mod toolbox;
 mod tools;
+mod traces;
 mod tree;
 mod whatif;
 mod which;
@@ -73,6 +74,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
     }
     cache.next_frame();
     model.sync_tree();
+    model.sync_traces();
     model.hits.borrow_mut().clear();
     let full = model.layers.iter().rposition(Layer::full);
     let mut wanted = Vec::new();

@@ -1,12 +1,8 @@
-//! Tool calls: the small panel, and the full-screen list with the selected call's arguments and result.
-//! Not for: the one line of a call within the conversation (`block`).
+//! Tool calls in the small panel, and what a tool at work says.
+//! Not for: the one line of a call within the conversation (`block`), or the screen of all calls (`traces`).
 
-use super::cache::{Cache, Of};
 use super::{Look, paint};
-use crate::domain::hash::Hash;
-use crate::domain::ids::NodeId;
 use crate::domain::trace::{ToolStatus, ToolTrace};
-use crate::tui::model::layer::Traces;
 use crate::tui::model::live::Live;
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::markdown::Flow;
@@ -39,7 +35,7 @@ pub(super) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     list(look, traces, look.model.tool, focus, inside, buf);
 }
 
-fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
         "No tool was called yet. The model may read in this folder.".to_owned()
@@ -71,37 +67,6 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
     }
 }
 
-/// The full-screen list. Returns what it lacks.
-pub(super) fn full(look: &Look<'_>, cache: &mut Cache, view: &Traces, area: Rect, buf: &mut Buffer) -> Vec<NodeId> {
-    paint::wipe(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Tool calls").with(Ink::Dim, " tok est"), true, area, buf);
-    let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
-    if traces.is_empty() || inside.is_empty() {
-        nothing(look, inside, buf);
-        return Vec::new();
-    }
-    let wide = inside.width >= 80;
-    let (left, right) = if wide {
-        let left = inside.width / 3;
-        (Rect { width: left, ..inside }, Rect { x: inside.x + left + 3, width: inside.width - left - 3, ..inside })
-    } else {
-        let top = inside.height / 3;
-        (Rect { height: top, ..inside }, Rect { y: inside.y + top, height: inside.height - top, ..inside })
-    };
-    list(look, traces, view.cursor, true, left, buf);
-    if wide {
-        paint::beside(look.theme, right, buf);
-    }
-    let Some(trace) = traces.iter().rev().nth(view.cursor) else { return Vec::new() };
-    let body = trace.node.and_then(|node| look.model.bodies.get(node)).map(|node| node.content.words());
-    let text = detail(look.theme, trace, body.as_deref());
-    let rows = cache.rows(Of::Text(Hash::of(text.as_bytes()), true), right.width, || {
-        Flow::plain(&text, usize::from(right.width), Ink::Text)
-    });
-    paint::lines(look.theme, rows.iter().skip(view.scroll), right, buf);
-    trace.node.into_iter().collect()
-}
-
 /// What a tool at work says, or that it waits for a word.
 pub(super) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
@@ -113,19 +78,4 @@ pub(super) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     }
     let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
     rows[rows.len().saturating_sub(SAID)..].to_vec()
-}
-
-fn detail(theme: &Theme, trace: &ToolTrace, body: Option<&str>) -> String {
-    let status = trace.status.map_or("running", ToolStatus::name);
-    let dot = theme.glyphs.dot;
-    let cut = trace.truncated_from.map_or(String::new(), |full| format!("cut from {} bytes\n", text::number(full)));
-    format!(
-        "{}\n{status} {dot} {} {dot} {} bytes {dot} {} tok est\n{cut}\narguments\n{}\n\nresult\n{}",
-        trace.name,
-        text::duration(trace.duration_ms),
-        text::number(trace.bytes),
-        text::number(u64::from(trace.est_tokens)),
-        trace.args,
-        body.unwrap_or(&trace.preview),
-    )
 }

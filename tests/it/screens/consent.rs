@@ -4,7 +4,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
 use pleach::domain::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
-use pleach::engine::api::{Answer, Event, Request};
+use pleach::engine::api::{Answer, Event, Request, RuleAct};
 use std::sync::Arc;
 
 fn run(line: &str) -> Deed {
@@ -132,9 +132,9 @@ fn rules_are_listed_and_taken_off() {
     stage.type_text("/rules").press("enter");
     let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };
     let all = vec![(RuleScope::Folder, rule.clone())];
-    stage.reply(|request| *request == Request::Rules, Answer::Rules(all));
+    stage.reply(|request| *request == Request::Rule(RuleAct::List), Answer::Rules(all));
     assert!(stage.screen(100, 30).contains("allow run \"cargo test*\""));
     stage.press("alt-d");
-    let gone = Request::SetRule { scope: RuleScope::Folder, rule, on: false };
+    let gone = Request::Rule(RuleAct::Set { scope: RuleScope::Folder, rule, on: false });
     assert!(stage.sent.iter().any(|(_, request)| *request == gone));
 }

@@ -367,6 +367,7 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
+        more: pleach::domain::trace::More::default(),
     }
 }
 

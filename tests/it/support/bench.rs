@@ -66,6 +66,11 @@ impl Model {
         Arc::new(Self { scripts: Mutex::new(scripts.into_iter().collect()), ..Self::default() })
     }
 
+    /// Adds an answer behind the others.
+    pub(crate) fn then(&self, script: Vec<Say>) {
+        self.scripts.lock().unwrap().push_back(script);
+    }
+
     /// Every body that was posted.
     pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
         self.bodies.lock().unwrap().clone()

@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Home {
     dir: tempfile::TempDir,
     env: Vec<(String, String)>,
+    work: Option<PathBuf>,
 }
 
 impl Home {
@@ -36,7 +37,7 @@ impl Home {
         for folder in ["config", "data", "state", "tmp", "work"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        let mut home = Self { dir, env: Vec::new() };
+        let mut home = Self { dir, env: Vec::new(), work: None };
         let path = |name: &str| home.dir.path().join(name).display().to_string();
         let mut env = vec![("HOME".to_owned(), path(""))];
         for (name, folder) in
@@ -74,7 +75,12 @@ impl Home {
 
     /// The folder in which the program is started.
     pub(crate) fn work(&self) -> PathBuf {
-        self.dir.path().join("work")
+        self.work.clone().unwrap_or_else(|| self.dir.path().join("work"))
+    }
+
+    /// Starts the program in another folder.
+    pub(crate) fn work_in(&mut self, folder: &Path) {
+        self.work = Some(folder.to_owned());
     }
 
     /// A file under the home folder.
@@ -365,8 +371,9 @@ impl Pty {
         self.until_within(PATIENCE, what, is_so)
     }
 
+    /// As [`Pty::until`], with another patience.
     #[track_caller]
-    fn until_within(&self, patience: Duration, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until_within(&self, patience: Duration, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let (began, mut state) = (Instant::now(), self.state());
         loop {
             // A frame that is not whole yet shows nothing for sure.

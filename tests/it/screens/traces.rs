@@ -1,0 +1,221 @@
+//! The screen of tool calls: pictures, filter, groups, links, running one again, copying, marks, the way to the message.
+
+use super::Stage;
+use super::fixture::{self, MAIN};
+use pleach::domain::again::{AgainState, AgainView};
+use pleach::domain::consent::{Asking, BESIDE, Command, Consent, Deed, FileChange, Hunk};
+use pleach::domain::mark::MarkKind;
+use pleach::domain::trace::{Texts, ToolStatus, ToolTrace};
+use pleach::engine::api::{Act, Answer, Event, Item, Request, TraceAct, TraceWhole};
+use std::sync::Arc;
+
+const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
+
+fn pictures(name: &str, stage: &mut Stage) {
+    for (width, height) in SIZES {
+        let screen = stage.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+fn trace(call: &str, name: &str, args: &serde_json::Value, status: ToolStatus) -> ToolTrace {
+    let story = fixture::story();
+    ToolTrace {
+        call_id: call.into(),
+        name: name.into(),
+        args: args.to_string(),
+        preview: "[exit 101]".into(),
+        ..fixture::trace(&story[2], Some(status))
+    }
+}
+
+/// A test that failed, an edit, the test that passed; a refused command; files that are not there.
+fn opened() -> Stage {
+    let mut stage = fixture::opened();
+    let run = |call: &str, status, exit| {
+        let args = serde_json::json!({ "line": "cargo test --offline auth::refresh", "seconds": 300 });
+        let mut trace = trace(call, "run", &args, status);
+        (trace.exit, trace.word) = (Some(exit), Some("rule allow run \"cargo test*\"".into()));
+        trace.more.protection = vec!["landlock 7: writes only beneath the workspace".into()];
+        trace.duration_ms = 8_400;
+        trace
+    };
+    let mut failed = run("f1", ToolStatus::Failed, 101);
+    failed.more.error = Some("test auth::refresh::rotates ... FAILED".into());
+    // Each stands at a place of its own on the path.
+    failed.node = Some(fixture::story()[0].head.id);
+    failed.truncated_from = Some(260_000);
+    failed.more.back = Some(format!("read_file or search with path output:{}", failed.id()));
+    failed.more.kept = Some(260_000);
+    let mut edit = trace("e1", "edit_file", &serde_json::json!({ "path": "src/auth/refresh.rs" }), ToolStatus::Ok);
+    (edit.word, edit.changed) = (Some("you".into()), vec!["src/auth/refresh.rs".into()]);
+    edit.more.files = vec![Texts { path: "src/auth/refresh.rs".into(), before: None, after: None }];
+    let refused = ToolTrace {
+        word: Some("you".into()),
+        ..trace("r1", "run", &serde_json::json!({ "line": "git push" }), ToolStatus::Refused)
+    };
+    let gone = |call: &str, path: &str| {
+        let mut gone = trace(call, "read_file", &serde_json::json!({ "path": path }), ToolStatus::Failed);
+        gone.more.error = Some(format!("{path} does not exist in the workspace."));
+        gone
+    };
+    let all = [
+        gone("g1", "src/token.rs"),
+        gone("g2", "src/session/token.rs"),
+        failed,
+        refused,
+        edit,
+        run("f2", ToolStatus::Ok, 0),
+    ];
+    for trace in all {
+        stage.event(Event::Trace(Box::new(trace)));
+    }
+    stage
+}
+
+fn asked(stage: &Stage, wanted: impl Fn(&TraceAct) -> bool) -> usize {
+    stage.sent.iter().filter(|(_, request)| matches!(request, Request::Traces(act) if wanted(act))).count()
+}
+
+#[test]
+fn the_calls_and_what_belongs_together() {
+    let mut stage = opened();
+    stage.press("ctrl-t");
+    pictures("tool_calls", &mut stage);
+    stage.press("j j j");
+    let whole = TraceWhole {
+        trace: trace("f1", "run", &serde_json::json!({}), ToolStatus::Failed),
+        result: Some("[exit 101]\nrunning 2 tests\n".into()),
+        full: Some("[exit 101]\nrunning 2 tests\ntest auth::refresh::rotates ... FAILED\n".into()),
+        files: Vec::new(),
+    };
+    stage.reply(|r| matches!(r, Request::Traces(TraceAct::Show { .. })), Answer::Trace(Box::new(whole)));
+    let screen = stage.screen(160, 60);
+    for words in [
+        "Fixed by run cargo test",
+        "after src/auth/refresh.rs",
+        "Cut from 260,000",
+        "output:",
+        "landlock 7",
+        "full result",
+    ] {
+        assert!(screen.contains(words), "{words}:\n{screen}");
+    }
+    stage.press("enter");
+    pictures("tool_call", &mut stage);
+    stage.press("esc l");
+    assert!(stage.screen(160, 40).contains("Resolves run cargo test"));
+    stage.press("l");
+    assert!(stage.screen(160, 40).contains("Fixed by run cargo test"));
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+    let chat = stage.screen(120, 35);
+    assert!(chat.contains("resolves the"), "{chat}");
+}
+
+#[test]
+fn filtered_and_grouped() {
+    let mut stage = opened();
+    stage.press("ctrl-t /").type_text("state:unf");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("token.rs") && !screen.contains("git push"), "{screen}");
+    stage.press("enter t");
+    pictures("tool_failures", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("… does not exist in the workspace.") && screen.contains("2 times"), "{screen}");
+    stage.press("t esc");
+    assert!(stage.screen(120, 35).contains("git push"), "Esc takes the filter off first");
+    stage.press("/").type_text("file:refresh tool:edit").press("enter");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("edit_file") && !screen.contains("git push"), "{screen}");
+    stage.press("esc /").type_text("nothing is so");
+    assert!(stage.screen(120, 35).contains("No call fits"));
+    stage.press("esc a");
+    assert!(stage.screen(120, 35).contains("of the whole session"));
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn run_again_beside_the_conversation() {
+    let mut stage = opened();
+    stage.press("ctrl-t R");
+    assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Again { branch: MAIN, .. })), 1);
+    let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
+    let command = Command { line: "cargo test".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
+    let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
+    let mut again = trace("f2/x", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
+    (again.node, again.more.again) = (None, Some("f2".into()));
+    let mut view =
+        AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
+    stage.event(Event::Again(Box::new(view.clone())));
+    assert!(stage.screen(100, 30).contains("run waits for your word"));
+    stage.press("y");
+    let yes = Consent::Yes { hunks: Vec::new() };
+    assert_eq!(asked(&stage, |act| *act == TraceAct::Word { consent: yes.clone(), always: None }), 1);
+    let text = |text: &str| Some(Arc::from(text));
+    view.change = Some(FileChange {
+        path: "result".into(),
+        before: text("[exit 0]\n9 passed\n"),
+        after: text("[exit 0]\n10 passed\n"),
+        hunks: vec![Hunk { old: 1..2, new: 1..2 }],
+    });
+    view.state = AgainState::Ended;
+    stage.event(Event::Trace(Box::new(view.trace.clone())));
+    stage.event(Event::Again(Box::new(view)));
+    stage.press("g");
+    let screen = stage.screen(160, 50);
+    assert!(screen.contains("again run"), "it is a call of its own:\n{screen}");
+    stage.press("j");
+    let screen = stage.screen(160, 50);
+    assert!(screen.contains("-9 passed") && screen.contains("+10 passed"), "{screen}");
+    assert!(screen.contains("No message holds it"), "{screen}");
+    pictures("tool_again", &mut stage);
+    stage.press("A");
+    assert!(stage.model.layers.is_empty());
+    let draft = stage.model.composer.text();
+    assert!(draft.contains("10 passed") && draft.contains("I ran it again, run cargo test"), "{draft}");
+}
+
+#[test]
+fn copied_marked_and_found_in_the_conversation() {
+    let mut stage = opened();
+    stage.press("ctrl-t Y");
+    assert!(stage.copied.last().unwrap().contains("cargo test --offline"));
+    stage.press("y");
+    let whole = TraceWhole {
+        trace: trace("f2", "run", &serde_json::json!({}), ToolStatus::Ok),
+        result: Some("cut".into()),
+        full: Some("all of it".into()),
+        files: Vec::new(),
+    };
+    stage.reply(|r| matches!(r, Request::Traces(TraceAct::Show { .. })), Answer::Trace(Box::new(whole)));
+    assert_eq!(stage.copied.last().unwrap(), "all of it");
+    let node = fixture::story()[2].head.id;
+    for (key, kind) in [("p", MarkKind::Sticky), ("x", MarkKind::Exclude)] {
+        stage.press(key);
+        let wanted =
+            Request::Mark { branch: MAIN, items: vec![Item::Message(node)], act: Act::Set { kind, toggle: true } };
+        assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "{kind:?}");
+    }
+    stage.press("m");
+    assert!(stage.model.layers.is_empty());
+    let session = stage.model.session.as_ref().unwrap();
+    assert_eq!(session.tree.head(stage.model.conversation.selected().unwrap()).id, node);
+}
+
+#[test]
+fn the_panel_leads_there() {
+    let mut stage = opened();
+    stage.press("ctrl-b tab");
+    while stage.model.focus != pleach::tui::model::Focus::Tools {
+        stage.press("tab");
+    }
+    stage.press("j j enter");
+    assert!(stage.screen(160, 40).contains("git push"), "the call that was selected there");
+    stage.press("esc esc");
+    stage.type_text("/traces").press("enter");
+    assert!(stage.screen(100, 30).contains("Tool calls of main"));
+}
