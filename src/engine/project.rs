@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files of a folder, the first that is there counts.
 pub(super) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Folders around files that are named or touched, which are looked at.
+/// Files with rules around what is named or touched that go; four times as many folders are looked at.
 pub(super) const AROUND: usize = 24;
 /// Why rules in a folder that git ignores do not go.
 const IGNORED: &str = "lies in a folder that git ignores";
@@ -200,9 +200,15 @@ impl Project {
             guides.list.extend(search.own(own.0, &own.1));
         }
         if let Some(top) = self.top() {
+            let mut nested = 0;
             for place in places(&top, near, most) {
                 match trusted {
-                    true => guides.list.extend(search.guide(&top, &place)),
+                    true if place.nested && nested == most => {}
+                    true => {
+                        let found = search.guide(&top, &place);
+                        nested += usize::from(place.nested && found.is_some());
+                        guides.list.extend(found);
+                    }
                     false if place.nested => {}
                     false => guides.untrusted += u32::from(search.name(&top, &place).is_some()),
                 }
@@ -321,7 +327,7 @@ fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
     let mut inner: Vec<PathBuf> = near.iter().filter_map(|path| beneath(path)).flat_map(|path| around(&path)).collect();
     inner.sort();
     inner.dedup();
-    for folder in inner.into_iter().take(most) {
+    for folder in inner.into_iter().take(most * 4) {
         let shown = plain(&format!("{}/", folder.display()));
         found.push(Spot { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
     }
