@@ -69,7 +69,7 @@ impl Core {
         let view = AgainView { branch, of: of.id(), state: AgainState::Runs, trace, change: None };
         let cancel = Arc::new(AtomicBool::new(false));
         let before = self.result_of(&of);
-        let runner = self.setup.tools.clone().filter(|_| self.trusted);
+        let runner = self.runner(branch);
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
         let work = move || {
