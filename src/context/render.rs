@@ -171,7 +171,9 @@ fn leads(row: &Row, layout: Layout) -> bool {
 
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
-        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory),
+        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
+        // What a folder's files say is no instruction; it changes rarely, so it stands before the turns in either layout.
+        Some(Section::Orientation) => row.kind == RowKind::Code,
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,
     }
@@ -179,6 +181,7 @@ fn stands_before_turns(row: &Row, layout: Layout) -> bool {
 
 fn stands_in_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
+        Some(Section::Orientation) if row.kind == RowKind::Code => false,
         Some(Section::QuotedReply) => true,
         Some(
             Section::State

@@ -59,6 +59,16 @@ pub enum Warning {
         /// It moves one step at a time and has not arrived.
         limited: bool,
     },
+    /// A file that was read earlier in this conversation was changed since; the request holds what was read.
+    FileChanged {
+        /// Which.
+        path: String,
+    },
+    /// Something in the focus is neither a file, a folder nor a symbol of the workspace.
+    FocusUnknown {
+        /// As it was written.
+        name: String,
+    },
     /// The model's `tokenizer.json` cannot be used; another vocabulary stands in.
     TokenizerUnused {
         /// Why.
@@ -98,6 +108,12 @@ impl Warning {
             Self::SummaryOlder { to: None } => {
                 "The accepted summary does not hold here (a turn of it is gone, changed or taken out); none goes."
                     .into()
+            }
+            Self::FileChanged { path } => {
+                format!("{path} was changed since it was read; the request holds its text of then.")
+            }
+            Self::FocusUnknown { name } => {
+                format!("{name} is in the focus, and no file, folder or symbol of the code is called so.")
             }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::NotSearched => "Older messages are not looked through for this call, as you said.".into(),

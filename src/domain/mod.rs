@@ -6,6 +6,7 @@
 pub mod activation;
 pub mod arm;
 pub mod asks;
+pub mod attached;
 pub mod blocked;
 pub mod branch;
 pub mod capsule;
@@ -35,6 +36,7 @@ pub mod meter;
 pub mod mode;
 pub mod model;
 pub mod op;
+pub mod orient;
 pub mod plan;
 pub mod policy;
 pub mod provider;

@@ -54,6 +54,29 @@ pub enum Reason {
         /// Its place among what was found, from 1.
         rank: u32,
     },
+    /// In: the map of a trusted folder's code.
+    Oriented,
+    /// In, brought from the workspace's code: it fits what is asked.
+    Touchpoint {
+        /// Its place among what was found, from 1.
+        rank: u32,
+        /// Why, in words.
+        because: String,
+    },
+    /// In: the heading over what was found in code.
+    CodeSearched {
+        /// Symbols that were looked through.
+        among: u32,
+    },
+    /// Out: the message does not speak of code.
+    NoCode {
+        /// Why.
+        because: SkipWhy,
+    },
+    /// Out: its file was changed since, and it is no longer there.
+    StaleFile,
+    /// Out: the code is being read.
+    CodeReading,
     /// In: the heading over what was found.
     Searched {
         /// How many older messages were looked through.
@@ -173,6 +196,21 @@ impl Reason {
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
+            Self::Oriented => {
+                "The folders and files of this trusted folder's code, so that the model knows its way.".into()
+            }
+            Self::Touchpoint { rank, because } if because.is_empty() => {
+                format!("Code that fits this message: number {rank} of what was found.")
+            }
+            Self::Touchpoint { rank, because } => {
+                format!("Code that fits this message: number {rank}, for {because}.")
+            }
+            Self::CodeSearched { among } => {
+                format!("Heads what was found among {among} symbols of this trusted folder.")
+            }
+            Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
+            Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
+            Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
@@ -238,6 +276,12 @@ impl Reason {
             Self::GoOn => "go_on",
             Self::Retrieved { .. } => "retrieved",
             Self::Searched { .. } => "searched",
+            Self::Oriented => "oriented",
+            Self::Touchpoint { .. } => "touchpoint",
+            Self::CodeSearched { .. } => "code_searched",
+            Self::NoCode { .. } => "no_code",
+            Self::StaleFile => "stale_file",
+            Self::CodeReading => "code_reading",
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
             Self::PinSuggested => "pin_suggested",
@@ -267,6 +311,16 @@ impl Reason {
             Self::ByHand => "by_hand",
             Self::EditedAway => "edited_away",
         }
+    }
+}
+
+fn of_code(because: SkipWhy) -> &'static str {
+    match because {
+        SkipWhy::NotWanted => "this call goes without, as you said",
+        SkipWhy::NoContent => "the message names nothing to look for",
+        SkipWhy::Unknown => "nothing that the message names is there",
+        SkipWhy::Indexing => "it is being read",
+        SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol says enough of what the message names",
     }
 }
 

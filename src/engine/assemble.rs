@@ -155,6 +155,7 @@ impl<'a> Work<'a> {
             external_id: first.and_then(|head| head.external_id.clone()),
             at: first.map(|head| head.at),
             span: None,
+            code: None,
         }
     }
 

@@ -55,6 +55,8 @@ pub(super) enum Inbox {
     ByHand(Box<ByHand>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
+    /// The workspace's code, or the map of it, is another than before.
+    CodeChanged,
     /// A server told of its models.
     Learned(Vec<(String, crate::domain::model::ModelInfo)>),
     /// Time to look whether another window wrote.
@@ -113,8 +115,7 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(
         setup: Setup,
-        planner: Planner,
-        vectors: Option<Vectors>,
+        (planner, vectors, coder): (Planner, Option<Vectors>, Coder),
         inbox: Sender<Inbox>,
         events: Sender<Event>,
     ) -> Self {
@@ -122,7 +123,7 @@ impl Core {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
-            coder: Coder::start(&setup, events.clone()),
+            coder,
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -184,6 +185,7 @@ impl Core {
                 Inbox::Foreseen(made) => self.foreseen(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
+                Inbox::CodeChanged => self.code_changed(),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
                 Inbox::Stop => break,

@@ -54,7 +54,7 @@ impl Core {
                 Ok(())
             }
             Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
-            Request::Code { root, act } => self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup)),
+            Request::Code { root, act } => self.ask_code(ticket, act, root),
             Request::Doctor => {
                 self.doctor(ticket);
                 Ok(())

@@ -317,6 +317,7 @@ pub(super) fn source(
         external_id,
         at: snapshot.path.nodes.get(at).map(|node| node.at),
         span,
+        code: None,
     }
 }
 

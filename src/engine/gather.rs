@@ -82,6 +82,9 @@ pub(super) struct Gatherer {
     content_bytes: u64,
     pub(super) facts: super::facts::Memory,
     pub(super) questions: super::subjects::Questions,
+    /// The workspace's code.
+    pub(super) code: Option<super::codebase::Codebase>,
+    pub(super) analyzer: crate::code::words::Analyzer,
 }
 
 impl Gatherer {
@@ -97,6 +100,8 @@ impl Gatherer {
             content_bytes: 0,
             facts: super::facts::Memory::default(),
             questions: super::subjects::Questions::default(),
+            code: None,
+            analyzer: crate::code::words::Analyzer::default(),
         }
     }
 
@@ -131,6 +136,7 @@ impl Gatherer {
         found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
         super::repeats::add(self, snapshot, &mut found)?;
+        super::orient::add(self, snapshot, asked.as_deref(), &mut found)?;
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);
         Ok(found)

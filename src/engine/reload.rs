@@ -24,6 +24,7 @@ impl Core {
         setup.state_block = fresh.state_block;
         setup.prompts = fresh.prompts;
         setup.tools = fresh.tools;
+        setup.orient = fresh.orient;
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
         setup.models = fresh.models;

@@ -182,6 +182,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
             external_id: head.external_id.clone(),
             at: Some(head.at),
             span: None,
+            code: None,
         },
         scores: Scores::default(),
     }

@@ -8,6 +8,7 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Fields;
 use crate::domain::mode::Mode;
 use crate::domain::model::{ModelInfo, Profile, Quirk};
+use crate::domain::orient::Orienting;
 use crate::domain::plan::Budget;
 use crate::domain::policy::{Layout, PolicySpec, StateBlock};
 use crate::domain::provider::{Provider, ProviderError};
@@ -69,6 +70,8 @@ pub struct Fresh {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// What goes of the workspace's code into calls.
+    pub orient: Orienting,
     /// Rules of the configuration about calls to tools.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -121,6 +124,8 @@ pub struct Setup {
     pub prompts: Arc<Prompts>,
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
+    /// What goes of the workspace's code into calls.
+    pub orient: Orienting,
     /// Rules about calls to tools that the settings give.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -170,6 +175,8 @@ pub(super) struct Rules {
     /// Texts that go with every call; says nothing about the wire.
     pub(super) prompts: Arc<Prompts>,
     pub(super) tools: Vec<ToolSpec>,
+    /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
+    pub(super) code: Option<super::orient::CodeRules>,
     /// Summaries that are made by themselves; says nothing about a request.
     pub(super) compaction: Compaction,
 }
@@ -220,6 +227,8 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
         prompts: setup.prompts.clone(),
         tools: tools.unwrap_or_default(),
+        code: (setup.orient.enabled && trusted)
+            .then(|| super::orient::CodeRules { orienting: setup.orient, focus: branch.overrides.focus.clone() }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
         model,

@@ -151,6 +151,7 @@ pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
             external_id: suggestion.head.external_id.clone(),
             at: Some(suggestion.head.at),
             span: None,
+            code: None,
         },
         scores: Scores::default(),
     }));

@@ -38,7 +38,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Bodies(_), result) => bodies(model, result),
-        (Pending::Attach(path), result) => completing::attached(model, &path, result),
+        (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
@@ -84,6 +84,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
+        (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),
         (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);

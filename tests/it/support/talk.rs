@@ -262,6 +262,7 @@ impl Talk {
             counted: None,
             renewals: 0,
             origin: None,
+            code: None,
         }
     }
 
