@@ -163,7 +163,8 @@ impl Fill<'_> {
                 self.miss(hit, symbol, file, NearWhy::Inside);
                 continue;
             }
-            if self.taken.first_in(&file.shown, head_lines(symbol, &text)).is_some() {
+            let head = head_lines(symbol, &text);
+            if self.taken.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
                 self.miss(hit, symbol, file, NearWhy::Sent);
                 continue;
             }

@@ -33,6 +33,8 @@ pub mod walk;
 pub mod words;
 
 #[cfg(test)]
+mod focus_tests;
+#[cfg(test)]
 mod tests;
 
 /// What can go wrong in the code room.

@@ -60,9 +60,30 @@ impl Orienting {
     }
 }
 
+/// Names that are kept to, at most.
+const NAMES: usize = 32;
+
+/// What a person keeps to, as typed: names between spaces or commas, an `@` before each or not, each once.
+#[must_use]
+pub fn focus(words: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in words.split([' ', ',', '\t', '\n']).map(|word| word.trim_start_matches('@')) {
+        if !word.is_empty() && names.len() < NAMES && names.iter().all(|name| name != word) {
+            names.push(word.to_owned());
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_focus_is_read_as_typed() {
+        assert_eq!(focus(" @src/tui,  Parser::go src/tui "), ["src/tui", "Parser::go"]);
+        assert_eq!(focus(" , "), [""; 0]);
+    }
 
     #[test]
     fn each_mode_has_its_limits() {

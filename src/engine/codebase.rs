@@ -152,24 +152,38 @@ impl Codebase {
 
     /// Has the folder compared with what is known, unless that was done just now or is about to be. A single command waits.
     pub(super) fn freshen(&self) {
+        if let Some(before) = self.ask_look().filter(|_| self.0.patient) {
+            self.wait(before, PATIENCE, &|| false);
+        }
+    }
+
+    /// The same, and waits.
+    pub(super) fn settle(&self, most: Duration, cancelled: &dyn Fn() -> bool) {
+        if let Some(before) = self.ask_look() {
+            self.wait(before, most, cancelled);
+        }
+    }
+
+    /// Asks for a look, where one is due: how many were done before.
+    fn ask_look(&self) -> Option<u64> {
         let lately = |held: &Held| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
-        let fresh = self.look(lately).unwrap_or(false) && self.state().wanted.is_none();
+        let fresh = self.look(lately).unwrap_or(false);
         let mut state = self.state();
         let rests = state.failed.is_some_and(|since| since.elapsed() < PATIENCE);
-        if fresh || rests {
-            return;
+        if (fresh && state.wanted.is_none()) || rests {
+            return None;
         }
         let before = state.rounds;
-        if !std::mem::replace(&mut state.asked, true) {
-            drop(state);
-            if !self.send(Job::Freshen) {
-                return;
-            }
-            state = self.state();
-        }
+        let waits = std::mem::replace(&mut state.asked, true);
+        drop(state);
+        (waits || self.send(Job::Freshen)).then_some(before)
+    }
+
+    fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
         let begun = Instant::now();
-        while self.0.patient && state.rounds == before && begun.elapsed() < PATIENCE {
-            let waited = self.0.wake.wait_timeout(state, Duration::from_millis(200));
+        let mut state = self.state();
+        while state.rounds == before && begun.elapsed() < most && !cancelled() {
+            let waited = self.0.wake.wait_timeout(state, Duration::from_millis(100));
             state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
         }
     }
@@ -197,6 +211,23 @@ impl Codebase {
             Err(TryLockError::WouldBlock) => return None,
         };
         held.as_ref().filter(|held| held.seen.is_some() && held.root == self.own()).map(with)
+    }
+
+    /// The same, tried again while it is being changed. For threads that may wait.
+    pub(super) fn wait_look<T>(
+        &self,
+        most: Duration,
+        cancelled: &dyn Fn() -> bool,
+        with: impl Fn(&Held) -> T,
+    ) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            let looked = self.look(&with);
+            if looked.is_some() || begun.elapsed() > most || cancelled() {
+                return looked;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The map that was last made for a wish, an older one until a new one is there.

@@ -79,7 +79,7 @@ impl Core {
     }
 
     /// Rules by scope, the session's first.
-    fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
+    pub(super) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
         let session = self.session_of(branch).map(|session| session.card.id).ok();
         let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
         let folder = session.map(|id| self.kept_rules(RuleScope::Folder, id)).unwrap_or_default();

@@ -123,7 +123,6 @@ impl Core {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
-            coder,
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -137,7 +136,8 @@ impl Core {
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
             recalling: HashSet::new(),
-            learned: Learned::default(),
+            learned: Learned { code: Some(coder.book()), ..Learned::default() },
+            coder,
             meters: Meters::default(),
             planner,
             vectors,
@@ -244,7 +244,11 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        rules(&self.setup, &self.learned, branch, self.trusted)
+        let mut rules = rules(&self.setup, &self.learned, branch, self.trusted)?;
+        if let Some(code) = &mut rules.code {
+            code.rules = self.all_rules(branch.id).into_iter().map(|(_, rule)| rule).collect();
+        }
+        Ok(rules)
     }
 
     /// A branch changed in a way that makes drawn plans stale.

@@ -170,6 +170,7 @@ impl Core {
 
     fn run_tools(&mut self, branch: BranchId, calls: &[(usize, String, String)]) {
         let now = self.now();
+        let tools = self.with_code(branch, self.setup.tools.clone().filter(|_| self.trusted));
         let turn = self.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
         let Some(live) = self.live.get_mut(&branch) else { return };
@@ -193,7 +194,6 @@ impl Core {
             changed: Vec::new(),
         });
         live.traces = traces.collect();
-        let tools = self.setup.tools.clone().filter(|_| self.trusted);
         let episode = Episode { run: live.card.id, calls: calls.to_vec(), runner: tools, cancel: live.cancel.clone() };
         episode.start(self.reporter(branch));
     }

@@ -11,6 +11,7 @@ mod assemble;
 mod candidates;
 mod capsules;
 mod cards;
+mod code_tools;
 mod codebase;
 mod coder;
 mod commit;

@@ -4,6 +4,7 @@
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
+use super::code_tools::WithCode;
 use super::codebase::{Codebase, Disk, Held, MapWish};
 use super::coder::source;
 use super::core::Core;
@@ -21,14 +22,17 @@ use crate::context;
 use crate::context::project;
 use crate::domain::branch::Branch;
 use crate::domain::code::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
+use crate::domain::consent::Rule;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
+use crate::domain::ids::BranchId;
 use crate::domain::input::{Block, Near};
 use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::orient::{CodeLimits, Orienting};
 use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
+use crate::domain::trace::RunTools;
 use crate::export::secrets;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -47,6 +51,8 @@ pub(super) struct CodeRules {
     pub(super) orienting: Orienting,
     /// What the branch keeps to.
     pub(super) focus: Vec<String>,
+    /// The person's rules about what may be read.
+    pub(super) rules: Vec<Rule>,
 }
 
 /// The row of the map.
@@ -74,6 +80,18 @@ impl Core {
         let generation = self.newest.get(&branch).copied().unwrap_or_default();
         // Where it cannot be made now, the next letter typed makes it.
         let _ = self.replan(None, branch, generation, draft);
+    }
+
+    /// A branch's tools, with those for code where they are offered.
+    pub(super) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
+        let inner = tools?;
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch)).ok();
+        let rules = rules.filter(|_| self.learned.offers_code(&self.setup));
+        let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
+            return Some(inner);
+        };
+        let (book, counter) = (self.coder.book(), self.setup.counter.clone());
+        Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
     }
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.
@@ -135,7 +153,7 @@ pub(super) fn add(
     if maps {
         put.map(book.map(wish).as_deref());
     }
-    if marked && put.book.look(|_| ()).is_some() {
+    if marked {
         put.marked();
     }
     if looks {
@@ -263,6 +281,11 @@ impl Put<'_> {
                     continue;
                 }
             };
+            if now.is_none() && self.book.look(|_| ()).is_none() {
+                let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
+                self.near(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
+                continue;
+            }
             let Some((code, text)) = now else {
                 let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
                 self.near(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
@@ -302,7 +325,7 @@ impl Put<'_> {
         let asked = query::read(analyzer, own_words(asked), &tuning);
         let marked: HashSet<Hash> =
             self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
-        let focus = self.snapshot.rules.code.as_ref().map(|rules| rules.focus.clone()).unwrap_or_default();
+        let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
             budget: room,
             items: self.limits.items,
@@ -311,8 +334,8 @@ impl Put<'_> {
             excerpts: 50,
         };
         let looked = self.book.look(|held| {
-            let scope = choose::scope(&held.index, &focus);
-            look(held, (&asked, &tuning), &scope, attached, (&marked, &taken), limits, self.count)
+            let scope = choose::scope(&held.index, &rules.focus);
+            look(held, (&asked, &tuning), &scope, attached, (&marked, &taken, &rules), limits, self.count)
         });
         let Some(looked) = looked else {
             return self.near(nothing(Reason::CodeReading, 0));
@@ -401,7 +424,7 @@ fn look(
     (asked, tuning): (&query::Query, &Tuning),
     scope: &Scope,
     attached: &[(String, Option<(u32, u32)>)],
-    (marked, taken): (&HashSet<Hash>, &Taken),
+    (marked, taken, rules): (&HashSet<Hash>, &Taken, &CodeRules),
     limits: Limits,
     count: &dyn Fn(&str) -> u32,
 ) -> Looked {
@@ -422,6 +445,7 @@ fn look(
         }
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
+    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| !rules.withholds(&file.shown)));
     // What a person marked goes, or stays out, by the mark.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))

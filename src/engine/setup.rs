@@ -193,6 +193,16 @@ impl Rules {
 pub(super) struct Learned {
     pub(super) quirks: HashMap<String, Vec<Quirk>>,
     pub(super) models: HashMap<(String, String), ModelInfo>,
+    /// The workspace's code.
+    pub(super) code: Option<super::codebase::Codebase>,
+}
+
+impl Learned {
+    /// Whether the model is offered tools for code.
+    pub(super) fn offers_code(&self, setup: &Setup) -> bool {
+        let wanted = setup.orient.enabled && setup.orient.tools;
+        wanted && self.code.as_ref().is_some_and(super::codebase::Codebase::holds_code)
+    }
 }
 
 /// Works out the rules: command line above branch above configuration above policy.
@@ -219,16 +229,23 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     })?;
     let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
-    let tools = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools).map(|tools| tools.specs());
+    let offered = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
+    let mut tools = offered.map(|tools| tools.specs()).unwrap_or_default();
+    if offered.is_some() && learned.offers_code(setup) {
+        tools.extend(super::code_tools::specs());
+    }
     Ok(Rules {
         budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
         prompts: setup.prompts.clone(),
-        tools: tools.unwrap_or_default(),
-        code: (setup.orient.enabled && trusted)
-            .then(|| super::orient::CodeRules { orienting: setup.orient, focus: branch.overrides.focus.clone() }),
+        tools,
+        code: (setup.orient.enabled && trusted).then(|| super::orient::CodeRules {
+            orienting: setup.orient,
+            focus: branch.overrides.focus.clone(),
+            rules: Vec::new(),
+        }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
         model,

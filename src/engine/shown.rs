@@ -11,6 +11,7 @@ use crate::domain::attached;
 use crate::domain::failure::Failure;
 use crate::domain::message::{Content, Part, Role};
 use crate::domain::plan::{Form, Item, Warning};
+use crate::export::secrets;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path};
@@ -62,7 +63,9 @@ pub(super) fn taken(
         let now = book.look(|held| crate::engine::codebase::Disk(&held.root).text(Path::new(&piece.path))).flatten();
         let Some(now) = now else { continue };
         let said = piece.text.lines().count();
-        let same = same_lines(&piece, &now);
+        // What went was masked where it looked like a secret.
+        let now = String::from_utf8_lossy(&now);
+        let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
         // Behind the text may stand two notes of the tool.
         if same + 2 < said || (same == 0 && said > 0) {
             changed.insert(piece.path.clone());
@@ -122,8 +125,7 @@ fn plain(path: &str) -> String {
 }
 
 /// How many lines of a piece the file still holds at their place, from the first on.
-fn same_lines(piece: &Piece, now: &[u8]) -> usize {
-    let now = String::from_utf8_lossy(now);
+fn same_lines(piece: &Piece, now: &str) -> usize {
     let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
     piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()
 }
@@ -135,7 +137,7 @@ mod tests {
     #[test]
     fn what_a_tool_read_is_compared_with_the_file() {
         let piece = |first: u32, text: &str| Piece { path: "a".into(), first, text: text.into() };
-        let file = b"one\ntwo\nthree\nfour\n";
+        let file = "one\ntwo\nthree\nfour\n";
         assert_eq!(same_lines(&piece(2, "two\nthree\n[the file goes on at line 4]\n"), file), 2);
         assert_eq!(same_lines(&piece(1, "one\n2\nthree\n"), file), 1);
         assert_eq!(same_lines(&piece(9, "one\n"), file), 0);
