@@ -19,8 +19,8 @@ const NAMESAKES: usize = 6;
 /// Symbols of a file in focus that come in without fitting the words, at most.
 const OF_FILE: u32 = 60;
 /// What being in focus adds, as a share of the best score: the symbol itself, its file or folder, what is one use away.
-const SELF: f32 = 1.0;
-const PLACE: f32 = 0.6;
+const SELF: f32 = 1.5;
+const PLACE: f32 = 0.8;
 const HOP: f32 = 0.5;
 
 /// What a person keeps to: files, folders and symbols.

@@ -111,7 +111,10 @@ pub fn named(index: &Index, id: SymbolId) -> Option<Named> {
     };
     let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, _)| is_offered(symbol));
     let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
+    // Of shorter names it is not known which symbols have them.
+    let known = !index.defined(&symbol.name).is_empty();
     let short = match with_type(id)? {
+        typed if !known => format!("{}#{typed}", file.shown),
         _ if others.is_empty() => symbol.name.to_string(),
         typed if others.iter().all(|other| with_type(*other).as_ref() != Some(&typed)) => typed,
         typed => format!("{}#{typed}", file.shown),

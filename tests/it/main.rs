@@ -23,6 +23,7 @@ mod laws;
 mod looking;
 mod memory;
 mod meter;
+mod orient;
 #[cfg(unix)]
 mod pty;
 mod retrieval;
