@@ -319,7 +319,7 @@ fn why(hit: &Hit, name: &str) -> String {
     let exact = format!("{name} is named");
     let all = [
         (parts.exact, exact.as_str()),
-        (parts.focus, "it is in the focus"),
+        (parts.focus, "it is in the focus or near it"),
         (parts.words, "its words"),
         (parts.file, "its file's words"),
         (parts.path, "its path"),

@@ -12,16 +12,20 @@ use std::path::Path;
 
 /// Terms with less weight are verbs of asking and the like.
 const WEIGHTY: f32 = 0.5;
+/// Terms with less weight are words that were joined.
+const WORD: f32 = 0.9;
 /// Hits that are looked at for whether a message speaks of code.
 const LOOKED: usize = 12;
 /// Symbols of one name that a focus means at most.
 const NAMESAKES: usize = 6;
 /// Symbols of a file in focus that come in without fitting the words, at most.
 const OF_FILE: u32 = 60;
-/// What being in focus adds, as a share of the best score: the symbol itself, its file or folder, what is one use away.
+/// What being in focus adds, as a share of the best score: the symbol itself, its file or folder, what is one use away from
+/// it, and what is one use away from what stands behind the message.
 const SELF: f32 = 1.5;
 const PLACE: f32 = 0.8;
 const HOP: f32 = 0.5;
+const BESIDE: f32 = 0.2;
 
 /// What a person keeps to: files, folders and symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,10 +109,11 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]
     }
     let best = hits.iter().map(|hit| hit.score).fold(1.0, f32::max);
     let own: BTreeSet<SymbolId> = scope.symbols.iter().copied().collect();
-    let from: Vec<SymbolId> = own.iter().chain(beside).copied().collect();
-    let hops = index.graph().hops(&from, 1);
+    let hops = index.graph().hops(&scope.symbols, 1);
+    let near_by = index.graph().hops(beside, 1);
     let share = |id: SymbolId| {
-        let near = hops.get(&id).filter(|hop| **hop > 0).map_or(0.0, |_| HOP);
+        let away = |hops: &BTreeMap<SymbolId, u32>| hops.get(&id).is_some_and(|hop| *hop > 0);
+        let near = if away(&hops) { HOP } else { 0.0 }.max(if away(&near_by) { BESIDE } else { 0.0 });
         let placed = index.symbol(id).filter(|(_, file)| scope.holds(&file.shown)).map_or(0.0, |_| PLACE);
         if own.contains(&id) { SELF } else { near.max(placed) }
     };
@@ -146,19 +151,25 @@ pub fn silent(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipWhy> {
     if written {
         return None;
     }
-    let weighty: Vec<&str> =
-        query.terms.iter().filter(|(_, weight)| **weight >= WEIGHTY).map(|(term, _)| term.as_ref()).collect();
-    let known: Vec<&str> = weighty.iter().copied().filter(|term| index.holds(term)).collect();
-    if weighty.is_empty() {
+    // Words joined to one weigh less than words; verbs of asking less than both.
+    let words = query.terms.values().filter(|weight| **weight >= WORD).count();
+    let known: Vec<(&str, f32)> = query
+        .terms
+        .iter()
+        .filter(|(term, _)| index.holds(term))
+        .map(|(term, weight)| (term.as_ref(), *weight))
+        .collect();
+    if words == 0 {
         return Some(SkipWhy::NoContent);
     }
-    if known.is_empty() {
+    if known.iter().all(|(_, weight)| *weight < WEIGHTY) {
         return Some(SkipWhy::Unknown);
     }
     let held = |hit: &Hit| {
-        let of = |term: &&&str| index.holders(term).iter().any(|posting| posting.symbol == hit.id);
-        known.iter().filter(of).count()
+        let of = |term: &str| index.holders(term).iter().any(|posting| posting.symbol == hit.id);
+        let held: Vec<f32> = known.iter().filter(|(term, _)| of(term)).map(|(_, weight)| *weight).collect();
+        if held.iter().any(|weight| *weight >= WEIGHTY) { held.len() } else { 0 }
     };
     let most = hits.iter().take(LOOKED).map(held).max().unwrap_or_default();
-    (most < 2.min(weighty.len())).then_some(SkipWhy::Faint)
+    (most < 2.min(words)).then_some(SkipWhy::Faint)
 }

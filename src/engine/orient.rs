@@ -4,10 +4,9 @@
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_tools::WithCode;
+use super::code_rows::{self, atom_of, heading_atom, map_atom, map_text, milli, near_row, nothing, place, scores};
 use super::codebase::{Codebase, Disk, Held, MapWish};
 use super::coder::source;
-use super::core::Core;
 use super::found;
 use super::gather::{Gathered, Gatherer};
 use super::shown;
@@ -20,22 +19,19 @@ use crate::code::words::Analyzer;
 use crate::code::{query, rank};
 use crate::context;
 use crate::context::project;
-use crate::domain::branch::Branch;
 use crate::domain::code::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
 use crate::domain::consent::Rule;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
-use crate::domain::ids::BranchId;
 use crate::domain::input::{Block, Near};
 use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::orient::{CodeLimits, Orienting};
 use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
-use crate::domain::trace::RunTools;
+use crate::domain::tokens::grouped;
 use crate::export::secrets;
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Symbols that are ranked.
@@ -53,71 +49,6 @@ pub(super) struct CodeRules {
     pub(super) focus: Vec<String>,
     /// The person's rules about what may be read.
     pub(super) rules: Vec<Rule>,
-}
-
-/// The row of the map.
-pub(super) fn map_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"map of the code") }
-}
-
-/// The row over the touchpoints.
-fn heading_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"search of the code") }
-}
-
-fn atom_of(code: &CodeRef) -> Atom {
-    Atom::Section { text: code.key() }
-}
-
-impl Core {
-    /// The code is another than before: the plan on the screen is made again where it takes some of it.
-    pub(super) fn code_changed(&mut self) {
-        let Ok(branch) = self.session().map(|session| session.current) else { return };
-        let takes = |rules: &super::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
-        let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
-        let drawn = self.drawn.get(&branch).filter(|_| wanted && !self.live.contains_key(&branch));
-        let Some(draft) = drawn.map(|drawn| drawn.draft.clone()) else { return };
-        let generation = self.newest.get(&branch).copied().unwrap_or_default();
-        // Where it cannot be made now, the next letter typed makes it.
-        let _ = self.replan(None, branch, generation, draft);
-    }
-
-    /// A branch's tools, with those for code where they are offered.
-    pub(super) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
-        let inner = tools?;
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch)).ok();
-        let rules = rules.filter(|_| self.learned.offers_code(&self.setup));
-        let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
-            return Some(inner);
-        };
-        let (book, counter) = (self.coder.book(), self.setup.counter.clone());
-        Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
-    }
-
-    /// Has the code looked at again while a plan that takes some of it is on the screen.
-    pub(super) fn watch_code(&mut self) {
-        let Ok(branch) = self.session().map(|session| session.current) else { return };
-        if self.setup.patient || !self.trusted || !self.drawn.contains_key(&branch) {
-            return;
-        }
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
-        if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
-            self.coder.book().watch();
-        }
-    }
-
-    /// The symbol that an item of a branch is, where it is code: by its mark, or by its row in the plan drawn last.
-    pub(super) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Option<Box<CodeRef>>> {
-        if *atom == map_atom() {
-            return Some(None);
-        }
-        let mark = branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
-        let row = || {
-            let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
-            rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
-        };
-        row().or(mark).map(Some)
-    }
 }
 
 /// Adds what goes of the code.
@@ -294,7 +225,7 @@ impl Put<'_> {
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
             let label = format!("Code chosen by the user, as it is now: {}", place(&code));
-            let title = format!("{}{since}", title(&code));
+            let title = format!("{}{since}", code_rows::title(&code));
             let (block, text) = self.block(section, project::fenced(&label, &text), title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
             // A person's own pins block a call rather than go missing.
@@ -397,7 +328,7 @@ impl Put<'_> {
         let name = self.book.name();
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(among).unwrap_or(u32::MAX);
-        let title = format!("{} found in {name} among {among} symbols", items.len());
+        let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
         let (mut head, text) =
             self.block(Section::Retrieved, heading, title, Reason::CodeSearched { among }, heading_atom());
         head.kind = RowKind::Search;
@@ -406,7 +337,7 @@ impl Put<'_> {
             let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
             let (block, text) =
-                self.block(Section::Retrieved, format!("{text}{tail}"), title_of(item), reason, atom_of(code));
+                self.block(Section::Retrieved, format!("{text}{tail}"), code_rows::title(code), reason, atom_of(code));
             let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
             blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
         }
@@ -491,91 +422,4 @@ fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
         lines: code.lines,
     };
     Some((code, source(held, &named).ok()?.text))
-}
-
-/// Folders, then central symbols, then how to go on.
-fn map_text(name: &str, map: &Scaffold, tools: &[crate::domain::trace::ToolSpec]) -> String {
-    let mut body = map.text.clone();
-    if !map.anchors.is_empty() {
-        body.push_str("\nMuch depends on:\n");
-    }
-    for anchor in &map.anchors {
-        let said = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
-        let _ = writeln!(body, "{} {} ({}){said}", anchor.kind.name(), anchor.symbol, anchor.path);
-    }
-    let (body, _) = secrets::mask(&body);
-    let offered = |wanted: &str| tools.iter().any(|tool| tool.name == wanted);
-    let how = match (offered("request_code_context"), offered("read_file")) {
-        (true, _) => " Look for symbols with request_code_context, open them with expand.",
-        (false, true) => " Open what you need with read_file.",
-        (false, false) => " Ask for what you need.",
-    };
-    let note = format!("Folders and files of {name}; a number stands for files that are not listed.{how}");
-    project::fenced(&format!("Map of the code\n\n{note}"), &body)
-}
-
-fn place(code: &CodeRef) -> String {
-    let (first, last) = code.lines;
-    format!("{}, lines {first} to {last}", code.path)
-}
-
-fn title(code: &CodeRef) -> String {
-    let (first, last) = code.lines;
-    let name = if code.kind == Kind::File { "" } else { own_name(&code.qualified) };
-    format!("{} {name}  {}:{first}-{last}", code.kind.name(), code.path)
-}
-
-fn own_name(qualified: &str) -> &str {
-    qualified.rsplit([':', '.']).next().unwrap_or(qualified)
-}
-
-fn title_of(item: &Touchpoint) -> String {
-    format!("{}:{}-{}  {}", item.path, item.whole.0, item.whole.1, item.signature)
-}
-
-fn near_row(code: CodeRef, tokens: u32, reason: Reason, remedy: (String, String), scores: Scores) -> Near {
-    Near {
-        atom: atom_of(&code),
-        kind: RowKind::Code,
-        title: title(&code),
-        tokens,
-        reason,
-        remedy,
-        source: Source { code: Some(Box::new(code)), ..Source::default() },
-        scores,
-    }
-}
-
-/// The row that says why no code was looked up.
-fn nothing(reason: Reason, among: usize) -> Near {
-    Near {
-        atom: heading_atom(),
-        kind: RowKind::Search,
-        title: if among == 0 { "search of the code".into() } else { format!("search of {among} symbols of the code") },
-        tokens: 0,
-        reason,
-        remedy: ("focus".into(), "keeps to a file, folder or symbol and looks there".into()),
-        source: Source::default(),
-        scores: Scores::default(),
-    }
-}
-
-fn scores(score: f32, parts: &crate::domain::code::Parts) -> Scores {
-    let named = [
-        ("words", parts.words),
-        ("file", parts.file),
-        ("path", parts.path),
-        ("graph", parts.graph),
-        ("near", parts.near),
-        ("exact", parts.exact),
-        ("prior", parts.prior),
-        ("focus", parts.focus),
-    ];
-    let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
-    Scores { score: Some(milli(score)), parts: parts.collect() }
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
-fn milli(score: f32) -> i32 {
-    (score * 1_000.0).round() as i32
 }

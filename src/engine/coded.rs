@@ -1,0 +1,65 @@
+//! The engine's own dealings with code: plans made anew when it changed, the tools for it, which symbol an item is.
+//! Not for: what goes into a plan (`orient`).
+
+use super::code_rows::map_atom;
+use super::code_tools::WithCode;
+use super::core::Core;
+use crate::domain::branch::Branch;
+use crate::domain::code::CodeRef;
+use crate::domain::ids::BranchId;
+use crate::domain::mark::Atom;
+use crate::domain::mode::Mode;
+use crate::domain::plan::RowKind;
+use crate::domain::trace::RunTools;
+use std::sync::Arc;
+
+impl Core {
+    /// The code is another than before: the plan on the screen is made again where it takes some of it.
+    pub(super) fn code_changed(&mut self) {
+        let Ok(branch) = self.session().map(|session| session.current) else { return };
+        let takes = |rules: &super::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
+        let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
+        let drawn = self.drawn.get(&branch).filter(|_| wanted && !self.live.contains_key(&branch));
+        let Some(draft) = drawn.map(|drawn| drawn.draft.clone()) else { return };
+        let generation = self.newest.get(&branch).copied().unwrap_or_default();
+        // Where it cannot be made now, the next letter typed makes it.
+        let _ = self.replan(None, branch, generation, draft);
+    }
+
+    /// A branch's tools, with those for code where they are offered.
+    pub(super) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
+        let inner = tools?;
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch)).ok();
+        let rules = rules.filter(|_| self.learned.offers_code(&self.setup));
+        let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
+            return Some(inner);
+        };
+        let (book, counter) = (self.coder.book(), self.setup.counter.clone());
+        Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
+    }
+
+    /// Has the code looked at again while a plan that takes some of it is on the screen.
+    pub(super) fn watch_code(&mut self) {
+        let Ok(branch) = self.session().map(|session| session.current) else { return };
+        if self.setup.patient || !self.trusted || !self.drawn.contains_key(&branch) {
+            return;
+        }
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
+            self.coder.book().watch();
+        }
+    }
+
+    /// The symbol that an item of a branch is, where it is code: by its mark, or by its row in the plan drawn last.
+    pub(super) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Option<Box<CodeRef>>> {
+        if *atom == map_atom() {
+            return Some(None);
+        }
+        let mark = branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
+        let row = || {
+            let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
+            rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
+        };
+        row().or(mark).map(Some)
+    }
+}
