@@ -11,6 +11,7 @@ fn touch(text: &str) -> Touch {
         model: text.contains('m'),
         plan: text.contains('p'),
         found: text.contains('f'),
+        hop: text.contains('h'),
         against: text.contains('x'),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::code_rows::map_atom;
 use super::code_tools::WithCode;
+use super::codebase::Held;
 use super::core::Core;
 use crate::domain::branch::Branch;
 use crate::domain::code::CodeRef;
@@ -11,7 +12,11 @@ use crate::domain::mark::Atom;
 use crate::domain::mode::Mode;
 use crate::domain::plan::RowKind;
 use crate::domain::trace::RunTools;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// Names one use away that are looked for, at most.
+const NEIGHBOURS: usize = 400;
 
 impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
@@ -36,6 +41,22 @@ impl Core {
         };
         let (book, counter) = (self.coder.book(), self.setup.counter.clone());
         Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
+    }
+
+    /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.
+    pub(super) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        if !rules.is_ok_and(|rules| rules.code.is_some()) {
+            return BTreeSet::new();
+        }
+        let away = |held: &Held| {
+            let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
+            let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
+            let hops = held.index.graph().hops(&ids, 1);
+            let names = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
+            names.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+        };
+        self.coder.book().look(away).unwrap_or_default()
     }
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.
