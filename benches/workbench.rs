@@ -2,7 +2,8 @@
 //! tree of 100,000 messages, in an overlay of 2,000 candidates; bytes of a frame and allocations of a key; then, with the real
 //! engine on a real store, the time to open that session, to a plan, and to the first results of a search over 1,000,000
 //! messages while it is typed. Needs no terminal and no network; the bytes are those that a terminal would get.
-//! `cargo bench --bench workbench [-- MESSAGES]` (of the search; 0 leaves it out). Sets no limits.
+//! `cargo bench --bench workbench [-- MESSAGES [FOLDER]]` (of the search; 0 leaves it out; FOLDER keeps its store for the next
+//! run). Sets no limits.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(
@@ -314,6 +315,6 @@ fn main() {
     tree();
     stored::session(SIZE);
     if searched > 0 {
-        stored::search(searched);
+        stored::search(searched, args.get(1).map(std::path::Path::new));
     }
 }

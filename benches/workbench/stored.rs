@@ -104,10 +104,14 @@ fn indexed(live: &mut Live) -> f64 {
 }
 
 /// Searches so many stored messages, while what is looked for is typed.
-pub(crate) fn search(messages: usize) {
+///
+/// `kept`: a folder in which the store stands, or is made, for more than one run.
+pub(crate) fn search(messages: usize, kept: Option<&Path>) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("data").join("pleach.db");
-    fill::store(&path, messages, 1_000);
+    let path = kept.unwrap_or(folder.path()).join("data").join("pleach.db");
+    if !path.exists() {
+        fill::store(&path, messages, 1_000);
+    }
     println!("\nthe search over {messages} stored messages, ms from a key to its results:");
     println!("{:<52} {:>8} {:>8} {:>8}", "", "p50", "p95", "most");
     let (_bench, mut client) = start(&path);

@@ -506,6 +506,8 @@ mod tests {
         "session new a b",
         "session rename t",
         "session rename s t",
+        "session retitle",
+        "session retitle s",
         "session delete s --yes",
         "session search a b",
         "import f.json",

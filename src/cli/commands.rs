@@ -259,6 +259,11 @@ pub enum SessionCommand {
         #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
         names: Vec<String>,
     },
+    /// Have the model give a session a title, from its first turn.
+    Retitle {
+        /// Which; the last used where it is left out.
+        session: Option<String>,
+    },
     /// Delete a session with all its messages for good. This cannot be undone.
     Delete {
         /// Which.

@@ -35,7 +35,11 @@ pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         }
         SessionCommand::Rename { names } => {
             let (session, title) = two(run.global.session.clone(), names);
-            run.done(Request::RenameSession { session, title }, "Renamed.")
+            run.done(Request::RenameSession { session, title: Some(title) }, "Renamed.")
+        }
+        SessionCommand::Retitle { session } => {
+            let session = session.clone().or_else(|| run.global.session.clone());
+            run.done(Request::RenameSession { session, title: None }, "Renamed.")
         }
         SessionCommand::Delete { session, yes } => {
             let question = format!("Delete the session {session:?} with all its messages for good?");

@@ -563,7 +563,10 @@ fn acts_become_requests() {
     let said = say(&["branch", "rename", "alt", "new"], done);
     assert_eq!(said.seen.last(), Some(&Request::RenameBranch { branch: BranchId(id(92)), name: "new".into() }));
     let said = say(&["session", "rename", "-s", "work", "t"], done);
-    assert_eq!(said.seen.last(), Some(&Request::RenameSession { session: Some("work".into()), title: "t".into() }));
+    assert_eq!(
+        said.seen.last(),
+        Some(&Request::RenameSession { session: Some("work".into()), title: Some("t".into()) })
+    );
     let said = say(&["state", "edit", "Goal: y"], done);
     assert_eq!(said.seen.last(), Some(&Request::EditState { branch, text: "Goal: y".into() }));
     let said = say(&["undo", "--json"], done);

@@ -13,6 +13,10 @@ pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
 pub const SUMMARISE: &str = include_str!("../../assets/prompts/summarise.md");
 /// Changes when [`SUMMARISE`] does.
 pub const SUMMARISE_VERSION: u32 = 1;
+/// Asks for a session's title.
+pub const TITLE: &str = include_str!("../../assets/prompts/title.md");
+/// Changes when [`TITLE`] does.
+pub const TITLE_VERSION: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -29,7 +33,7 @@ mod tests {
 
     #[test]
     fn none_is_empty() {
-        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE] {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE, TITLE] {
             assert!(text.trim().len() > 80);
         }
     }

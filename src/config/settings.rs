@@ -34,6 +34,8 @@ pub struct Settings {
     pub compaction: CompactionChoice,
     /// How the model should be.
     pub personality: String,
+    /// What sessions are called that nobody named.
+    pub titles: Titles,
     /// Folders in which tools may be offered.
     pub trusted_folders: Vec<String>,
     /// System prompt.
@@ -175,6 +177,19 @@ impl Default for Tools {
     fn default() -> Self {
         Self { enabled: true, rounds: 8, output_limit: 100_000, rules: Vec::new(), network: false, seconds: 120 }
     }
+}
+
+/// What sessions are called that nobody named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Titles {
+    /// When they were made.
+    Date,
+    /// The first words of the first question.
+    #[default]
+    Words,
+    /// What the model makes of the first turn; until then as with [`Self::Words`].
+    Model,
 }
 
 /// How much each branch of a race may take; 0 is no limit.

@@ -37,6 +37,7 @@ pub mod mode;
 pub mod model;
 pub mod op;
 pub mod orient;
+pub mod plain;
 pub mod plan;
 pub mod policy;
 pub mod provider;

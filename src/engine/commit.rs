@@ -86,6 +86,7 @@ impl Core {
                 branch.reply = None;
             }
         }
+        self.title_by_words(branch);
         self.show_branch(branch);
         self.say(Event::Run(Box::new(live.card.clone())));
         Ok(())
@@ -371,6 +372,7 @@ impl Core {
         self.watched(branch, &live);
         self.say(Event::TurnClosed { branch, draft, failure });
         self.consider(branch, &live.solved.plan, completed);
+        self.title_by_itself(branch, completed);
     }
 }
 

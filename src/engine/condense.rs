@@ -93,8 +93,6 @@ impl Core {
         let job = Job {
             number,
             ticket,
-            branch: id,
-            session: branch.session,
             kind,
             lane,
             parent,
@@ -102,13 +100,8 @@ impl Core {
             stays: choice.stays,
             by,
             cause,
-            rules,
-            provider,
-            store: self.store.clone(),
-            counter: self.setup.counter.clone(),
-            cancel,
+            errand: self.errand(&branch, rules, provider, cancel),
             events: self.events.clone(),
-            now: self.now(),
         };
         let inbox = self.inbox.clone();
         job.start(move |made| {

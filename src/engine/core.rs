@@ -18,6 +18,7 @@ use super::session::Session;
 use super::setup::{Learned, Rules, Setup, rules};
 use super::stream::Report;
 use super::summarise::Made;
+use super::titles::Titled;
 use super::vectors::Vectors;
 use super::whatif::{Tries, Trying};
 use crate::context::render::Outline;
@@ -43,6 +44,8 @@ pub(super) enum Inbox {
     Aside(Box<Report>),
     /// A summary is drafted, or could not be.
     Condensed(Box<Made>),
+    /// A session's title is made, or could not be.
+    Titled(Box<Titled>),
     /// It was worked out whether a summary is due.
     Looked(Box<Looked>),
     /// Other ways of making a call are solved.
@@ -94,6 +97,8 @@ pub(super) struct Core {
     pub(super) drafts: Drafts,
     /// Side questions that are asked or answered.
     pub(super) asides: Asides,
+    /// Sessions for which the model is making a title.
+    pub(super) titling: HashSet<SessionId>,
     /// Other ways of making the next call that are being solved.
     pub(super) trying: Option<Trying>,
     /// An act of which is worked out what it would do.
@@ -143,6 +148,7 @@ impl Core {
             vectors,
             drafts: Drafts::default(),
             asides: Asides::default(),
+            titling: HashSet::new(),
             trying: None,
             foreseeing: None,
             by_hand: HashMap::new(),
@@ -179,6 +185,7 @@ impl Core {
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Aside(report) => self.aside_report(*report),
                 Inbox::Condensed(made) => self.drafted(*made),
+                Inbox::Titled(titled) => self.titled(*titled),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Recalled(branch, run, outline) => self.recalled(branch, run, outline),

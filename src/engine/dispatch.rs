@@ -41,6 +41,7 @@ impl Core {
             Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
+            Request::RenameSession { session, title: None } => self.title_by_model(ticket, session.as_deref()),
             Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Find { line, limit } => {
                 self.seeker.look(ticket, line, limit);
@@ -82,7 +83,9 @@ impl Core {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
             }
             Request::OpenAt { session, node } => self.open_at(session, node),
-            Request::RenameSession { session, title } => self.rename_session(session.as_deref(), &title),
+            Request::RenameSession { session, title } => {
+                self.rename_session(session.as_deref(), &title.unwrap_or_default())
+            }
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(reading),

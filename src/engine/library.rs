@@ -1,7 +1,7 @@
 //! Sessions as a library: making, opening, renaming, deleting, searching, importing, handing out.
 //! Not for: what happens inside a session.
 
-use super::api::{Answer, Event};
+use super::api::Answer;
 use super::core::Core;
 use super::imported::build_nodes;
 use super::session::{Session, draft_key};
@@ -87,10 +87,7 @@ impl Core {
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
         let operation = self.operation(id, format!("renamed the session to {title}"), vec![change]);
         self.store.write(vec![Write::Title { session: id, title: title.clone() }, operation])?;
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.card.title.clone_from(&title);
-        }
-        self.say(Event::Card(SessionCard { title, ..card }));
+        self.show_title(card, title);
         Ok(Answer::Done("Renamed.".into()))
     }
 

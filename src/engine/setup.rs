@@ -132,6 +132,8 @@ pub struct Setup {
     pub rounds: u32,
     /// How much a branch of a race may take, where the race itself does not say.
     pub race: Limits,
+    /// What sessions are called that nobody named.
+    pub titles: crate::config::settings::Titles,
     /// The workspace folder.
     pub workspace: String,
     /// Whether it is trusted.

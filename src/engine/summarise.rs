@@ -4,42 +4,28 @@
 
 use super::api::{Event, Ticket};
 use super::drafted::Drafted;
-use super::gather::{Bag, bar};
-use super::planner::Stored;
-use super::queries::provider_failure;
-use super::setup::Rules;
+use super::errand::{Errand, Order};
+use super::gather::bar;
 use crate::config::prompts;
 use crate::context::condense::survive::Wanted;
 use crate::context::condense::{Size, extract, keep, parts};
-use crate::context::project::{self, Standing};
+use crate::context::project;
 use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
 use crate::domain::condense::{By, CapsuleDraft, SourceMessage, SourceTurn, Stays};
-use crate::domain::facts::TurnFacts;
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::hash::{Fields, Hash};
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::input::{Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput};
-use crate::domain::mark::Atom;
+use crate::domain::hash::Hash;
+use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::message::{Content, Node, NodeHead, Role};
-use crate::domain::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
-use crate::domain::policy::{Layout, PolicySpec, Section};
-use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind, Wire};
-use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::state;
-use crate::domain::tokens::{Certainty, CountTokens};
-use crate::domain::usage::UsageReport;
+use crate::domain::plan::Form;
+use crate::domain::provider::CallEnd;
+use crate::domain::run::RunCard;
 use crate::export::secrets;
-use crate::store::Store;
-use crate::store::types::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use uuid::Uuid;
 
 /// Lines of a tool's result that tell of an error, at most, that a summary may quote.
 const ERROR_LINES: usize = 3;
-/// Requests in other words that a server may ask for before its refusal counts.
-const QUIRKS: usize = 4;
 /// Bytes of a model's text after which it is told again how much there is.
 const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
@@ -49,8 +35,6 @@ const AROUND: u32 = 200;
 pub(super) struct Job {
     pub(super) number: u64,
     pub(super) ticket: Option<Ticket>,
-    pub(super) branch: BranchId,
-    pub(super) session: SessionId,
     pub(super) kind: CapsuleKind,
     pub(super) lane: String,
     pub(super) parent: Option<Arc<Capsule>>,
@@ -60,14 +44,10 @@ pub(super) struct Job {
     pub(super) by: By,
     /// Why it is made by itself, where it is.
     pub(super) cause: Option<String>,
-    pub(super) rules: Rules,
-    pub(super) provider: Option<Arc<dyn Provider>>,
-    pub(super) store: Store,
-    pub(super) counter: Arc<dyn CountTokens>,
-    pub(super) cancel: Arc<AtomicBool>,
+    /// Asks the model, where it is the model's to write.
+    pub(super) errand: Errand,
     /// Where it is told how far it is.
     pub(super) events: Sender<Event>,
-    pub(super) now: i64,
 }
 
 /// What a job came to.
@@ -85,7 +65,7 @@ impl Job {
     pub(super) fn start(self, report: impl Fn(Made) + Send + 'static) {
         let work = move || {
             let mut runs = Vec::new();
-            let (number, ticket, branch) = (self.number, self.ticket, self.branch);
+            let (number, ticket, branch) = (self.number, self.ticket, self.errand.branch);
             let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
             let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
                 Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
@@ -98,14 +78,15 @@ impl Job {
     }
 
     fn count(&self, text: &str) -> u32 {
-        self.counter.count(self.rules.model.encoding, text)
+        self.errand.count(text)
     }
 
     /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
-        let _ = self.events.send(Event::Condensing { branch: self.branch, turns, by: self.by, done, of, tokens });
+        let _ =
+            self.events.send(Event::Condensing { branch: self.errand.branch, turns, by: self.by, done, of, tokens });
     }
 
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {
@@ -129,7 +110,7 @@ impl Job {
             lane: self.lane.clone(),
             text: None,
             source,
-            model: (source == CapsuleSource::Llm).then(|| self.rules.model.name.clone()),
+            model: (source == CapsuleSource::Llm).then(|| self.errand.rules.model.name.clone()),
             prompt_version: if source == CapsuleSource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
             confidence: 0,
             generated_at: sources.iter().map(|turn| turn.at).max().unwrap_or(0),
@@ -144,7 +125,7 @@ impl Job {
         };
         let draft = CapsuleDraft {
             number: self.number,
-            branch: self.branch,
+            branch: self.errand.branch,
             capsule: blank,
             body: String::new(),
             dropped: Arc::from([]),
@@ -179,7 +160,7 @@ impl Job {
         for (turn, heads) in &self.turns {
             let ids: Vec<NodeId> = heads.iter().filter(|head| bar(head, false).is_none()).map(|head| head.id).collect();
             let mut turn = turn.clone();
-            for Node { head, content } in self.store.nodes(&ids)? {
+            for Node { head, content } in self.errand.store.nodes(&ids)? {
                 turn.tokens = turn.tokens.saturating_add(cost(&head, &content, &|text| self.count(text)));
                 let text = told(&head, &content);
                 let (text, found) = secrets::mask(&text);
@@ -187,7 +168,7 @@ impl Job {
                 let content = head.content.unwrap_or_default();
                 turn.messages.push(SourceMessage { node: head.key, content, role: head.role, text: text.into_owned() });
             }
-            if self.cancel.load(Ordering::Relaxed) {
+            if self.errand.stopped() {
                 return Err(Failure::user("Stopped.").kept("Nothing was changed."));
             }
             sources.extend((!turn.messages.is_empty()).then_some(turn));
@@ -198,11 +179,9 @@ impl Job {
     /// A summary by the model: chunk by chunk from the sources, the parts joined. Each chunk is a call of its own, written
     /// down before it is made.
     fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
-        let none = || Failure::user("There is no model to ask.").todo("Use the extractive summariser.");
-        let provider = self.provider.clone().ok_or_else(none)?;
         let count = |text: &str| self.count(text);
         let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
-        let room = self.rules.budget.prompt.saturating_sub(fixed) / 10 * 9;
+        let room = self.errand.rules.budget.prompt.saturating_sub(fixed) / 10 * 9;
         if room < 256 {
             return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
                 .todo("Raise the budget, or use the extractive summariser."));
@@ -217,7 +196,7 @@ impl Job {
             let whole = parts::told(chunk, usize::MAX);
             let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
             let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
-            let (text, end) = self.ask(provider.as_ref(), (done, of), chunk, &text, runs)?;
+            let (text, end) = self.ask((done, of), chunk, &text, runs)?;
             if end == CallEnd::Truncated {
                 warnings.push("The model's summary was cut at its output limit.".to_owned());
             }
@@ -234,151 +213,33 @@ impl Job {
         Ok((text, warnings))
     }
 
-    /// One call; asked again in other words while the server names what it wants changed.
+    /// One call for one part of the sources.
     fn ask(
         &self,
-        provider: &dyn Provider,
         part: (u32, u32),
         chunk: &[SourceTurn],
         text: &str,
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
-        let mut shape = RequestShape {
-            model: self.rules.model.name.clone(),
-            dialect: self.rules.profile.dialect.clone(),
-            max_output: self.rules.max_output(),
-            temperature: self.rules.profile.temperature,
-            tools: Vec::new(),
-        };
-        for _ in 0..QUIRKS {
-            let (plan, wire, stored) = self.planned(&shape, chunk, text)?;
-            let whose = (self.session, self.branch);
-            let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
-            self.store.write(vec![
-                Write::PutPlan { id: plan.id, body: stored },
-                Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
-            ])?;
-            let (mut said, mut told) = (String::new(), 0);
-            let outcome = provider.post(card.id, &wire, &mut |delta| {
-                if let Delta::Text(text) = delta {
-                    said.push_str(&text);
-                    if said.len() > told + TOLD {
-                        told = said.len();
-                        self.tell(part, self.count(&said));
-                    }
-                }
-                !self.cancel.load(Ordering::Relaxed)
-            });
-            self.close(&mut card, &plan, &outcome)?;
-            runs.push(card);
-            match (outcome.end, outcome.error) {
-                (CallEnd::Cancelled, _) => return Err(Failure::user("Stopped.").kept("Nothing was changed.")),
-                (_, Some(error)) => match error.kind {
-                    ProviderErrorKind::Body(quirk) => quirk.apply(&mut shape.dialect),
-                    _ => return Err(provider_failure(error).kept("Nothing was changed.")),
-                },
-                (end, None) => {
-                    let said = state::strip(&said, true);
-                    let empty = || Failure::new(FailureKind::Provider, "The model gave no summary.");
-                    return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };
-                }
-            }
-        }
-        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every known form."))
-    }
-
-    /// The plan and bytes of a call that asks for a summary: our prompt, and the sources as one delimited message.
-    fn planned(
-        &self,
-        shape: &RequestShape,
-        chunk: &[SourceTurn],
-        text: &str,
-    ) -> Result<(ContextPlan, Wire, String), Failure> {
-        let mut bag = Bag::default();
-        let prompt = project::block("Instructions", prompts::SUMMARISE);
-        let prompt_hash = Hash::of(prompt.as_bytes());
-        let named = format!("summary prompt {}", prompts::SUMMARISE_VERSION);
-        let counted = (prompt_hash, self.count(&prompt));
-        let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
         let title = format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last()));
-        let content = Content::text(project::fenced(&format!("Messages of the conversation: {title}"), text));
-        let key = content.hash();
-        let standing = Standing { joins: shape.dialect.strict_alternation, ..Standing::default() };
-        let tokens = self.count(&project::wire_text(key, Role::User, &content, Form::Full, standing));
-        bag.blocks.insert(prompt_hash, prompt.clone().into());
-        bag.contents.insert(key, Arc::new(content));
-        let input = self.input(shape, vec![system], open_turn(key, tokens, title), key);
-        let plan = crate::context::plan(&input)
-            .map_err(|blocked| Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was changed."))?;
-        let (wire, _) = crate::context::render::render(&plan, shape, &bag)
-            .map_err(|gone| Failure::new(FailureKind::Internal, format!("{gone}.")))?;
-        let stored = Stored {
-            plan: plan.clone(),
-            request: shape.clone(),
-            texts: [(prompt_hash, Arc::from(prompt))].into(),
-            made: std::collections::HashMap::new(),
-            cards: std::collections::HashMap::new(),
-            edited: None,
+        let order = Order {
+            what: "summary",
+            policy: "summarise",
+            prompt: prompts::SUMMARISE,
+            version: prompts::SUMMARISE_VERSION,
+            title,
+            text,
+            otherwise: "Use the extractive summariser.",
         };
-        let stored = serde_json::to_string(&stored)
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
-        Ok((plan, wire, stored))
-    }
-
-    fn input(&self, shape: &RequestShape, blocks: Vec<Block>, open: TurnInput, draft: Hash) -> PlanInput {
-        let rules = &self.rules;
-        let wire = Fields::new("summary").json(shape).number(u64::from(rules.budget.prompt)).finish();
-        PlanInput {
-            basis: Basis { head: Hash::default(), marks: Hash::default(), draft, wire, frozen: Hash::default() },
-            policy: PolicySpec { name: "summarise".into(), anchored: false, ..PolicySpec::default() },
-            window_turns: 0,
-            mode: rules.mode,
-            layout: Layout::Classic,
-            profile: rules.profile.name.clone(),
-            shape: shape.clone(),
-            tools_tokens: 0,
-            encoding: self.counter.settle(rules.model.encoding).0,
-            certainty: Certainty::Estimated,
-            budget: rules.budget,
-            blocks,
-            turns: Vec::new(),
-            gaps: Vec::new(),
-            open,
-            labelled: 0,
-            marks: Vec::new(),
-            sleepers: Vec::new(),
-            covered: Vec::new(),
-            near: Vec::new(),
-            reserve: 0,
-            retrieval_set_ids: Vec::new(),
-            anchor: None,
-            warnings: Vec::new(),
-        }
-    }
-
-    /// Writes a call's end with its account.
-    fn close(&self, card: &mut RunCard, plan: &ContextPlan, outcome: &Outcome) -> Result<(), Failure> {
-        card.status = outcome.end.into();
-        card.ended(outcome, self.rules.model.price.and_then(|price| price.bill(&outcome.usage)));
-        card.error = outcome.error.as_ref().map(|error| error.what.clone());
-        let report = UsageReport::of(card, plan, outcome);
-        self.store.write(vec![Write::PutRun(Box::new(card.clone())), Write::PutUsage(Box::new(report))])?;
-        Ok(())
-    }
-}
-
-fn open_turn(key: Hash, tokens: u32, title: String) -> TurnInput {
-    let message = MessageInput::plain(key, Role::User, title.clone(), tokens);
-    let atom = Atom::Turn { user: key, tip: key };
-    TurnInput {
-        atom,
-        number: 1,
-        title,
-        source: Source::default(),
-        messages: vec![message],
-        card: None,
-        facts: TurnFacts::default(),
+        let mut told = 0;
+        let mut hear = |said: &str| {
+            if said.len() > told + TOLD {
+                told = said.len();
+                self.tell(part, self.count(said));
+            }
+        };
+        self.errand.ask(&order, &mut hear, runs)
     }
 }
 

@@ -83,6 +83,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
         race: settings.race.limits(),
+        titles: settings.titles,
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),

@@ -98,7 +98,7 @@ impl Passage<'_> {
 /// The earlier paragraphs that share most with the question; a word counts the more the fewer paragraphs have it.
 fn passages(body: &Body) -> Vec<Passage<'_>> {
     let Some(last) = body.last_user() else { return Vec::new() };
-    let wanted = words(&body.messages[last].text);
+    let wanted = words(body.question());
     let earlier = body.messages[..last]
         .iter()
         .enumerate()

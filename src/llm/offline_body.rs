@@ -43,9 +43,11 @@ impl Body {
         self.messages.iter().rposition(|message| message.role == "user")
     }
 
-    /// Its text, or nothing.
+    /// What the person asked in it: what stands behind the label, where other things come before; or nothing.
     pub(super) fn question(&self) -> &str {
-        self.last_user().map_or("", |at| self.messages[at].text.as_str())
+        let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
+        let behind = text.strip_prefix("## ").and_then(|text| text.split_once("\n## Message\n\n"));
+        behind.map_or(text, |(_, question)| question)
     }
 }
 

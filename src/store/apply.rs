@@ -92,6 +92,7 @@ impl<'a> Apply<'a> {
         match write {
             Write::PutSession { id, title, at } => sessions::put(self, *id, title, *at),
             Write::Title { session, title } => sessions::title(self, *session, title),
+            Write::MadeTitle { session, title, sources } => sessions::made_title(self, *session, title, sources),
             Write::DeleteSession(id) => removal::session(self, *id),
             Write::UseSession(id) => sessions::used(self, *id),
             Write::PutNodes { session, nodes } => nodes::put(self, *session, nodes),

@@ -4,10 +4,14 @@
 //! Nothing is ranked: at a million messages ranking a common word costs a look at all of its messages, while the newest
 //! ones come at once. Words are looked up in the index from the newest message down; filters on the message are tested as
 //! it comes by. Snippets are made only for what is shown.
+//!
+//! A word that is still being typed is the beginning of many, and the index makes one list of all of them before it gives
+//! the first: minutes where they are common. So the newest messages are read themselves first. Too few of them having such
+//! a word, it is rare, and the index is quick.
 
-use super::Store;
 use super::search::phrases;
 use super::types::StoreError;
+use super::{Store, excerpt};
 use crate::domain::find::{Find, FoundMessage};
 use crate::domain::ids::SessionId;
 use crate::domain::message::Role;
@@ -16,6 +20,8 @@ use std::collections::HashSet;
 
 /// How many rows are passed between two looks at whether the search is still wanted.
 const STRIDE: usize = 512;
+/// Messages whose words are read for one that is still being typed.
+const PEEKED: usize = 5_000;
 /// Sessions that are named in the match itself; more are tested one by one.
 const NAMED: usize = 32;
 
@@ -48,16 +54,19 @@ impl Store {
                     None => labelled,
                 });
             }
-            let matching = (!find.phrases.is_empty()).then(|| wanted.expression());
-            let found = scan(conn, &wanted, matching.as_deref(), limit)?;
-            found.into_iter().map(|n| shown(conn, n, matching.as_deref())).collect()
+            let matching = (!find.phrases.is_empty()).then(|| wanted.expression(&find.phrases, find.open));
+            let found = match peek(conn, &wanted, limit)? {
+                Some(found) => found,
+                None => scan(conn, &wanted, (matching.as_deref(), None), limit)?.0,
+            };
+            found.into_iter().map(|n| shown(conn, n, find)).collect()
         })
     }
 }
 
 impl Wanted<'_> {
-    fn expression(&self) -> String {
-        let words = phrases(&self.find.phrases, self.find.open);
+    fn expression(&self, all: &[String], open: bool) -> String {
+        let words = phrases(all, open);
         match &self.sessions {
             Some(named) if !named.is_empty() && named.len() <= NAMED => {
                 let mut named: Vec<i64> = named.iter().copied().collect();
@@ -124,8 +133,29 @@ fn nodes_of(conn: &Connection, named: &str, wanted: &Wanted<'_>) -> Result<HashS
     Ok(found)
 }
 
-/// The rows for which all of it holds, newest first.
-fn scan(conn: &Connection, wanted: &Wanted<'_>, words: Option<&str>, limit: usize) -> Result<Vec<i64>, StoreError> {
+/// The rows for which all of it holds, found by reading the newest ones; none where that does not tell.
+fn peek(conn: &Connection, wanted: &Wanted<'_>, limit: usize) -> Result<Option<Vec<i64>>, StoreError> {
+    let find = wanted.find;
+    let Some((open, whole)) = find.phrases.split_last().filter(|_| find.open) else { return Ok(None) };
+    // A word with a sign in it is several to the index.
+    if !open.chars().all(char::is_alphanumeric) {
+        return Ok(None);
+    }
+    let open: String = open.chars().map(excerpt::folded).collect();
+    let words = (!whole.is_empty()).then(|| wanted.expression(whole, false));
+    let (found, done) = scan(conn, wanted, (words.as_deref(), Some(&open)), limit)?;
+    Ok(done.then_some(found))
+}
+
+/// The rows for which all of it holds, newest first: those that the index gives for `words`, and, where a beginning is named,
+/// that have a word which begins so. Also whether that is the whole answer: it is not where so many were read that the index
+/// is to be asked about the beginning.
+fn scan(
+    conn: &Connection,
+    wanted: &Wanted<'_>,
+    (words, open): (Option<&str>, Option<&str>),
+    limit: usize,
+) -> Result<(Vec<i64>, bool), StoreError> {
     let columns = "node.n, node.session, node.role, node.at, node.model";
     let mut query = conn.prepare_cached(&match words {
         Some(_) => format!(
@@ -138,8 +168,9 @@ fn scan(conn: &Connection, wanted: &Wanted<'_>, words: Option<&str>, limit: usiz
         "SELECT 1 FROM node, json_each(node.parts) AS p WHERE node.n = ?1
          AND p.value ->> '$.part' IN ('call', 'reply') AND instr(lower(p.value ->> '$.name'), ?2) > 0",
     )?;
+    let mut text = conn.prepare_cached("SELECT words FROM node_text WHERE n = ?1")?;
     let mut rows = query.query([words])?;
-    let (mut found, mut passed) = (Vec::new(), 0_usize);
+    let (mut found, mut passed, mut read) = (Vec::new(), 0_usize, 0_usize);
     while let Some(row) = rows.next()? {
         passed += 1;
         if passed.is_multiple_of(STRIDE) && (wanted.stop)() {
@@ -156,16 +187,26 @@ fn scan(conn: &Connection, wanted: &Wanted<'_>, words: Option<&str>, limit: usiz
         {
             continue;
         }
+        if let Some(open) = open {
+            read += 1;
+            if read > PEEKED {
+                return Ok((found, false));
+            }
+            let said: Option<String> = text.query_row([n], |row| row.get(0))?;
+            if !said.is_some_and(|said| excerpt::begins(&said, open)) {
+                continue;
+            }
+        }
         found.push(n);
         if found.len() >= limit {
             break;
         }
     }
-    Ok(found)
+    Ok((found, true))
 }
 
 /// A message as it is shown, with the words around its first match.
-fn shown(conn: &Connection, n: i64, words: Option<&str>) -> Result<FoundMessage, StoreError> {
+fn shown(conn: &Connection, n: i64, find: &Find) -> Result<FoundMessage, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT session.id, session.title, node.id, node.external_id, node.role, node.at, node.model, node.preview
          FROM node JOIN session ON session.n = node.session WHERE node.n = ?1",
@@ -182,22 +223,11 @@ fn shown(conn: &Connection, n: i64, words: Option<&str>) -> Result<FoundMessage,
             pieces: vec![(false, row.get(7)?)],
         })
     })?;
-    if let Some(words) = words {
-        let mut query = conn.prepare_cached(
-            "SELECT snippet(search, 1, char(1), char(2), '…', 40) FROM search WHERE search MATCH ?1 AND rowid = ?2",
-        )?;
-        let text: Option<String> = query.query_row((words, n), |row| row.get(0))?;
-        found.pieces = pieces(&text.unwrap_or_default());
+    if !find.phrases.is_empty() {
+        // The index could show the place too, but looks a word that is still being typed up anew for each message.
+        let mut query = conn.prepare_cached("SELECT words FROM node_text WHERE n = ?1")?;
+        let text: Option<String> = query.query_row([n], |row| row.get(0))?;
+        found.pieces = excerpt::pieces(&text.unwrap_or_default(), &find.phrases, find.open);
     }
     Ok(found)
-}
-
-/// A snippet in pieces: whether it is a match, and its words.
-fn pieces(text: &str) -> Vec<(bool, String)> {
-    let mut all: Vec<(bool, String)> = Vec::new();
-    for (at, part) in text.split('\u{1}').enumerate() {
-        let (hit, rest) = if at == 0 { ("", part) } else { part.split_once('\u{2}').unwrap_or(("", part)) };
-        all.extend([(true, hit), (false, rest)].into_iter().filter(|(_, t)| !t.is_empty()).map(|(h, t)| (h, t.into())));
-    }
-    all
 }

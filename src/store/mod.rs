@@ -15,6 +15,7 @@ mod content;
 mod counts;
 pub mod damage;
 mod embeddings;
+mod excerpt;
 mod find;
 mod journal;
 mod memory;

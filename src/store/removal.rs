@@ -97,6 +97,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     }
     sessions::touch(apply, row, i64::MIN, -messages)?;
     states(apply, row, &mut gone)?;
+    titles(apply, row, &mut gone)?;
     capsules::forget(apply, row, &gone.keys)?;
     for text in super::memory::forget_messages(apply, session, &gone.names)? {
         gone.hear(&text);
@@ -180,6 +181,20 @@ fn states(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreE
             gone.hear(&text?);
         }
         apply.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
+    }
+    Ok(())
+}
+
+/// Titles that a model made from the nodes count as removed too.
+fn titles(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+    let ids = gone.ids.clone();
+    for id in ids {
+        let mut query = apply.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
+        let made: Vec<String> = query.query_map((session, id), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for title in made {
+            gone.hear(&title);
+            apply.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
+        }
     }
     Ok(())
 }
@@ -389,6 +404,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "operation",
         "tag",
         "branch_run",
+        "made_title",
         "state_version",
         "branch",
         "node",

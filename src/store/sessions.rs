@@ -6,7 +6,7 @@ use super::apply::Apply;
 use super::sql::uint;
 use super::types::StoreError;
 use crate::domain::branch::SessionCard;
-use crate::domain::ids::{BranchId, SessionId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use rusqlite::{OptionalExtension, Row};
 
 const CARD: &str = "SELECT id, title, created_at, updated_at, messages, branches FROM session";
@@ -70,6 +70,23 @@ pub(super) fn put(apply: &Apply<'_>, id: SessionId, title: &str, at: i64) -> Res
 /// A new title.
 pub(super) fn title(apply: &Apply<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
     apply.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
+}
+
+/// A title that a model made, with what it was made from.
+pub(super) fn made_title(
+    apply: &mut Apply<'_>,
+    id: SessionId,
+    title: &str,
+    sources: &[NodeId],
+) -> Result<(), StoreError> {
+    let session = apply.session(id)?;
+    for node in sources {
+        apply.run(
+            "INSERT OR IGNORE INTO made_title (session, node, title) VALUES (?1, ?2, ?3)",
+            &[&session, &apply.real(*node), &title],
+        )?;
+    }
+    Ok(())
 }
 
 /// It was used last.

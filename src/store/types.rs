@@ -55,6 +55,15 @@ pub enum Write {
         /// The title.
         title: String,
     },
+    /// A title that a model made: what it was made from, so that it goes with it.
+    MadeTitle {
+        /// Of which.
+        session: SessionId,
+        /// The title.
+        title: String,
+        /// The messages that were read.
+        sources: Vec<NodeId>,
+    },
     /// A session and all that belongs to it is deleted for good, bodies too where no other session has them.
     DeleteSession(SessionId),
     /// New nodes, parents first. A node whose key the session has already is passed over.

@@ -32,6 +32,7 @@ mod screens;
 mod stats;
 mod stranger;
 mod support;
+mod titles;
 mod tokenizer;
 mod versions;
 mod whatif;

@@ -379,7 +379,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
         Request::ArchiveBranch { branch: one, archived: true },
         Request::PutAway { branches: vec![one, two] },
         Request::RenameBranch { branch: one, name: "elsewhere".into() },
-        Request::RenameSession { session: None, title: "Another title".into() },
+        Request::RenameSession { session: None, title: Some("Another title".into()) },
         Request::MoveHead { branch: main, node: nodes[1].id, exact: true },
         Request::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude },
         Request::Mark { branch: main, items: vec![turn(0)], act: Act::Clear },

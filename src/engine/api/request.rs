@@ -40,8 +40,8 @@ pub enum Request {
     RenameSession {
         /// Which.
         session: Named,
-        /// Its new title.
-        title: String,
+        /// Its new title; none has the model make one.
+        title: Option<String>,
     },
     /// Deletes a session with all its messages for good. The caller has asked the person.
     DeleteSession {

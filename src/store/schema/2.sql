@@ -159,3 +159,11 @@ CREATE TABLE file_text (
   text TEXT NOT NULL,
   PRIMARY KEY (session, hash)
 ) STRICT, WITHOUT ROWID;
+
+-- Titles of sessions that a model made, by each message that was read for it: they go with it.
+CREATE TABLE made_title (
+  session INTEGER NOT NULL REFERENCES session (n),
+  node BLOB NOT NULL,
+  title TEXT NOT NULL,
+  PRIMARY KEY (session, node, title)
+) STRICT, WITHOUT ROWID;

@@ -74,3 +74,27 @@ fn matches_are_marked_and_old_searches_given_up() {
     assert_eq!((hits.len(), looks.get()), (0, 2), "it stops at the second look");
     assert_eq!(store.find(&Find::read("bee", 0), 7, &|| false).unwrap().len(), 7);
 }
+
+/// Whatever is read itself and whatever the index is asked about, the answer is the same.
+#[test]
+fn a_word_that_is_being_typed_is_found_near_and_far() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["the Waggle of Élodie", "b", "c"]);
+    let mut nodes = Vec::new();
+    for n in 0..5_100 {
+        nodes.push(node(nodes.last(), Role::User, Content::text(format!("Número {n} naïvely"))));
+    }
+    store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    let count = |line: &str, limit: usize| store.find(&Find::read(line, 0), limit, &|| false).unwrap().len();
+    assert_eq!(count("wagg", 9), 1, "beyond what is read");
+    assert_eq!(count("the wagg", 9), 1, "few have the whole words");
+    assert_eq!(count("elod", 9), 1);
+    for open in ["num", "NÚM", "naïv", "naive"] {
+        assert_eq!(count(open, 9), 9, "{open}");
+        assert_eq!(count(open, 9_000), 5_100, "{open}");
+    }
+    assert_eq!(count("5099 num", 9), 1);
+    assert_eq!(count("num role:assistant", 9), 0);
+    assert_eq!(count("umero", 9), 0, "a word begins so, it does not only hold it");
+}

@@ -3,6 +3,7 @@
 
 use super::session::Session;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
+use crate::domain::plain;
 use crate::domain::tree::Slot;
 use std::collections::{HashMap, HashSet};
 
@@ -122,7 +123,7 @@ impl Panel {
         ends.sort_by_key(newest);
         let listed = ends.into_iter().take(ENDS).map(|slot| {
             let head = tree.head(slot);
-            End { node: head.id, title: head.preview.clone(), messages: tree.depth(slot) + 1 }
+            End { node: head.id, title: plain::beginning(head).into_owned(), messages: tree.depth(slot) + 1 }
         });
         self.ends = listed.collect();
     }

@@ -45,6 +45,7 @@ pub const WORDED: &[Worded] = &[
     },
     Worded { name: "rename", words: "NAME", sentence: "Rename this branch." },
     Worded { name: "title", words: "TEXT", sentence: "Rename this session." },
+    Worded { name: "retitle", words: "", sentence: "Have the model give this session a title." },
     Worded { name: "fork", words: "NAME", sentence: "Fork this branch at its end and stand on the fork." },
     Worded {
         name: "compare",

@@ -36,6 +36,8 @@ pub struct Said {
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     said: VecDeque<Said>,
+    /// Sentences about failures so far.
+    troubles: u64,
 }
 
 impl Status {
@@ -64,6 +66,7 @@ impl Status {
             Weight::Trouble => Some(20_000),
             Weight::Alarm => None,
         };
+        self.troubles += u64::from(weight != Weight::Notice);
         self.said.retain(|said| said.text != text);
         self.said.push_back(Said { text, weight, until: rest.map(|rest| now + rest), topic });
         if self.said.len() > 20 {
@@ -90,6 +93,17 @@ impl Status {
             Some(at) => self.said.remove(at).is_some(),
             None => false,
         }
+    }
+
+    /// How many failures were told of so far.
+    #[must_use]
+    pub fn troubles(&self) -> u64 {
+        self.troubles
+    }
+
+    /// What passes by itself goes now: another screen opens, to which it says nothing.
+    pub fn settle(&mut self) {
+        self.said.retain(|said| said.until.is_none());
     }
 
     /// Takes a sentence back that is no longer true.

@@ -5,8 +5,10 @@ pub use super::forest::Row;
 use super::session::Session;
 use crate::domain::ids::NodeId;
 use crate::domain::message::Role;
+use crate::domain::plain;
 use crate::domain::tag::Wanted;
 use crate::domain::tree::{Slot, Tree};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Messages that are looked through in one go; the rest follows by itself, frame by frame.
@@ -301,9 +303,9 @@ fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_
 
 /// The words by which a stretch is known: its first question, else its first message.
 #[must_use]
-pub fn title<'a>(tree: &'a Tree, row: &Row) -> &'a str {
+pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
-    tree.head(asked.unwrap_or(row.first)).preview.as_str()
+    plain::beginning(tree.head(asked.unwrap_or(row.first)))
 }
 
 /// Whether words (in lower case) stand in a text, in any case. Plain text is not copied for it.

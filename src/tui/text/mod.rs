@@ -67,6 +67,13 @@ impl Line {
         }
     }
 
+    /// The line with another behind it.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.pieces.extend(other.pieces);
+        self
+    }
+
     /// Its width in columns.
     #[must_use]
     pub fn width(&self) -> usize {

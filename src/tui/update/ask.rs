@@ -182,8 +182,13 @@ fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
     match slash::read(&line) {
         Typed::Worded(name, words) => {
             let words = words.to_owned();
+            let troubles = model.status.troubles();
             model.composer.clear();
             worded(model, name, &words, out);
+            // What was refused can be mended where it was written.
+            if model.status.troubles() > troubles && model.composer.is_empty() {
+                model.composer.set(&line, DraftKind::Message);
+            }
         }
         Typed::Action(action) => {
             model.composer.clear();
@@ -258,7 +263,11 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("rename", None) => branches::rename_prompt(model, branch),
         ("title", Some(title)) => {
             let session = model.session.as_ref().map(|session| session.card.id.to_string());
-            send(model, Request::RenameSession { session, title }, Pending::Act, out);
+            send(model, Request::RenameSession { session, title: Some(title) }, Pending::Act, out);
+        }
+        ("retitle", _) => {
+            let session = model.session.as_ref().map(|session| session.card.id.to_string());
+            send(model, Request::RenameSession { session, title: None }, Pending::Act, out);
         }
         ("title", None) => branches::title_prompt(model),
         ("fork", name) => {

@@ -84,6 +84,9 @@ fn item(model: &mut Model, at: usize) {
         Some(Layer::Capsules(shelf)) => shelf.step(by(shelf.cursor, at)),
         Some(Layer::Draft(desk)) => desk.step(by(desk.cursor, at)),
         Some(Layer::Find(finder)) => finder.cursor = at.min(finder.found.messages.len().saturating_sub(1)),
+        Some(Layer::Workshop(shop)) => shop.step(by(shop.cursor, at)),
+        Some(Layer::Raw(raw)) => raw.step(by(raw.cursor, at)),
+        Some(Layer::Ledger(sheet)) => sheet.step(by(sheet.cursor, at)),
         Some(Layer::Traces(traces)) => (traces.cursor, traces.scroll) = (at, 0),
         _ => {}
     }

@@ -434,7 +434,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Purpose::RenameSession(id) => {
             let session = id.map(|id| id.to_string());
-            send(model, Request::RenameSession { session, title: text }, Pending::Act, out);
+            send(model, Request::RenameSession { session, title: Some(text) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
         Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),

@@ -49,6 +49,7 @@ fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
     model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
     let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    model.status.settle();
     model.layers.push(Layer::Workshop(Box::new(Workshop::new(branch, kind, ticket))));
 }
 

@@ -8,6 +8,7 @@ use crate::tui::model::composer::DraftKind;
 use crate::tui::model::plan::Solved;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, slash};
+use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
@@ -279,7 +280,7 @@ fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The newest sentence for the person.
+/// The newest sentence for the person, on as many rows as there are; its end is cut where it is longer.
 pub(super) fn notice(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = look.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
@@ -287,11 +288,34 @@ pub(super) fn notice(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         Weight::Trouble => (Ink::Warn, "!"),
         Weight::Alarm => (Ink::Danger, "!!"),
     };
-    let more = look.model.status.more();
-    let tail = if more > 0 { format!(" (+{more}, Esc)") } else { String::new() };
-    let room = usize::from(area.width).saturating_sub(tail.len() + 4);
-    let mut line = Line::of(ink, &format!(" {sign} "));
-    line.push(ink, &text::fit(&said.text, room, look.theme.glyphs.ellipsis));
-    line.push(Ink::Dim, &tail);
-    paint::line(look.theme, &line, area, buf);
+    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let last = words.len().min(usize::from(area.height)).saturating_sub(1);
+    for (at, row) in area.rows().take(last + 1).enumerate() {
+        let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(sign.len() + 2) });
+        let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
+        let shown = if at < last { words[at].plain() } else { rest };
+        line.push(ink, &text::fit(shown.trim_end(), notice_room(look.model, area.width), look.theme.glyphs.ellipsis));
+        if at == last {
+            line.push(Ink::Dim, &tail);
+        }
+        paint::line(look.theme, &line, row, buf);
+    }
+}
+
+/// How many rows the newest sentence would like, up to three; none where there is none.
+pub(super) fn notice_rows(model: &Model, width: u16) -> u16 {
+    let Some(said) = model.status.shown() else { return 0 };
+    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
+}
+
+fn notice_room(model: &Model, width: u16) -> usize {
+    usize::from(width).saturating_sub(notice_tail(model).len() + 4).max(1)
+}
+
+fn notice_tail(model: &Model) -> String {
+    match model.status.more() {
+        0 => String::new(),
+        more => format!(" (+{more}, Esc)"),
+    }
 }

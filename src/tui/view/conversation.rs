@@ -234,7 +234,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
     let glyphs = &look.theme.glyphs;
     let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
     let room = usize::from(area.width.saturating_sub(6));
-    let mut line = Line::of(Ink::Dim, &text::fit(&session.card.title, room / 3, glyphs.ellipsis));
+    let mut line = Line::new();
     if let Some(branch) = session.branch() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, room / 3, glyphs.ellipsis));
@@ -260,5 +260,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
     if look.model.facts.demo {
         line.push(Ink::Warn, &format!(" {} demo, nothing is saved", glyphs.dot));
     }
-    line
+    // What is left is the title's, and a third is in any case.
+    let left = room.saturating_sub(line.width()).max(room / 3);
+    Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
 }

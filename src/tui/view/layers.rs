@@ -99,6 +99,11 @@ fn reader(look: &Look<'_>, reader: &Reader, cache: &mut Cache, area: Rect, buf: 
     paint::wipe(area, buf);
     let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
+    if area.height >= 2 {
+        let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "leave")];
+        let line = capsules::hint_line(look, When::Panel, &words, usize::from(area.width));
+        paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
     let width = inside.width.saturating_sub(1).max(1);
     let rows = cache.rows(Of::Text(reader.key, reader.exact), width, || {
         let room = usize::from(width);

@@ -1,7 +1,7 @@
 //! Where the panes stand, for every size of the terminal.
 //! Not for: what is in them.
 
-use super::{Look, paint};
+use super::{Look, composer, paint};
 use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::model::{Focus, Model};
@@ -37,15 +37,16 @@ pub(super) fn inside(area: Rect) -> Rect {
 pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
-    let notice = u16::from(model.status.shown().is_some() && area.height > composer + 4);
+    let spare = area.height.saturating_sub(composer + 4);
+    let notice = composer::notice_rows(model, area.width.min(if zen(model) { LINE } else { u16::MAX })).min(spare);
     let above = Rect { height: area.height - composer - notice, ..area };
     areas.composer = Some(Rect { y: area.bottom() - composer, height: composer, ..area });
-    areas.notice = (notice > 0).then(|| Rect { y: above.bottom(), height: 1, ..area });
+    areas.notice = (notice > 0).then(|| Rect { y: above.bottom(), height: notice, ..area });
     if model.side_by_side() {
         columns(model, above, &mut areas);
         return areas;
     }
-    let zen = model.arrangement().layout == Shape::Zen;
+    let zen = zen(model);
     let tabs = u16::from(above.height > 3 && !zen);
     areas.tabs = (tabs > 0).then_some(Rect { height: 1, ..above });
     let pane = Rect { y: above.y + tabs, height: above.height - tabs, ..above };
@@ -61,6 +62,10 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
         Focus::Context => areas.context = Some(pane),
     }
     areas
+}
+
+fn zen(model: &Model) -> bool {
+    model.arrangement().layout == Shape::Zen
 }
 
 /// Long lines are hard to read, so what stands alone stands in the middle.

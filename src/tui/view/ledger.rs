@@ -250,6 +250,10 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
         let line: String = shown.iter().map(one).collect();
         paint::line(look.theme, &Line::of(Ink::Dim, &line), row, buf);
     }
+    for at in 0..shown.len() {
+        let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
+        look.item(Rect { x, width: wide + gap, ..body }.intersection(area), sheet.from + at);
+    }
     if let Some(at) = sheet.cursor.checked_sub(sheet.from).filter(|at| *at < shown.len()) {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
         paint::select(look.theme, Rect { x, width: wide, ..body }.intersection(area), buf);

@@ -159,6 +159,7 @@ pub(super) fn draw(look: &Look<'_>, raw: &Raw, area: Rect, buf: &mut Buffer) {
                 paint::line(look.theme, &bytes(raw, range.clone(), *quoted), within, buf);
             }
         }
+        look.item(place, at);
         if at == raw.cursor {
             paint::select(look.theme, place, buf);
         }

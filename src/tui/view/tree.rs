@@ -11,6 +11,7 @@
 
 use super::{Look, paint};
 use crate::domain::hash::Hash;
+use crate::domain::plain;
 use crate::domain::tag::Tag;
 use crate::domain::tree::Slot;
 use crate::tui::model::session::Session;
@@ -150,8 +151,8 @@ fn one(
         paint::tag(look.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
-    let shown = hit.map_or_else(|| title(&session.tree, row), |slot| session.tree.head(slot).preview.as_str());
-    let words = text::fit(shown, room, glyphs.ellipsis);
+    let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain::beginning(session.tree.head(slot)));
+    let words = text::fit(&shown, room, glyphs.ellipsis);
     paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
 }
 

@@ -21,6 +21,9 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// Wider than this the figures would stand too far from what they belong to.
+const WIDTH: u16 = 118;
+
 /// Columns of figures that there is room for.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
@@ -40,6 +43,7 @@ impl Columns {
 pub(super) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "What if: the next call under other settings"), true, area, buf);
+    let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {
         let words =
             [(Action::Open, "takes it for this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];

@@ -146,6 +146,7 @@ fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
         let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
         let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&thing.title, room, glyphs.ellipsis));
         paint::pair(look.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
+        look.item(row, at);
         if at == shop.cursor {
             paint::select(look.theme, row, buf);
         }

@@ -3,6 +3,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
+use super::pictures::pictures;
 use pleach::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
 use pleach::domain::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
 use pleach::domain::failure::Failure;
@@ -13,17 +14,6 @@ use pleach::domain::plan::{Form, Reason, RowKind};
 use pleach::domain::policy::Section;
 use pleach::domain::transition::Standing;
 use pleach::engine::api::{Answer, Event, Item, Request, Which};
-
-const SIZES: [(u16, u16); 3] = [(80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }

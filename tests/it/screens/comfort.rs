@@ -77,7 +77,7 @@ fn a_theme_is_shown_while_it_is_selected() {
     assert!(stage.screen(100, 30).contains("There is no theme"));
     stage.kept.clear();
     stage.model.facts.demo = true;
-    stage.type_text("/theme dark").press("enter");
+    stage.press("ctrl-c").type_text("/theme dark").press("enter");
     assert_eq!((stage.model.shown_theme(), stage.kept.len()), ("dark", 0), "the demo writes nothing");
 }
 

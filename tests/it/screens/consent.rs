@@ -2,20 +2,10 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
+use super::pictures::pictures;
 use pleach::domain::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
 use pleach::engine::api::{Answer, Event, Request};
 use std::sync::Arc;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn run(line: &str) -> Deed {
     Deed::Run(Command {

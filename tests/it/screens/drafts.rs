@@ -2,6 +2,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id};
+use super::pictures::pictures;
 use pleach::domain::branch::Overrides;
 use pleach::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, CapsuleState, Cover, Kept};
 use pleach::domain::condense::{
@@ -12,17 +13,6 @@ use pleach::domain::hash::Hash;
 use pleach::domain::message::Role;
 use pleach::engine::api::{Answer, Condense, Event, Request};
 use std::sync::Arc;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
     let node = Hash::of(format!("{turn} {text}").as_bytes());
@@ -277,7 +267,7 @@ fn commands_have_words() {
     let mut stage = fixture::opened();
     stage.type_text("/compress soon").press("enter");
     assert!(acts(&stage).is_empty());
-    stage.type_text("/compress session").press("enter");
+    stage.press("ctrl-c").type_text("/compress session").press("enter");
     assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Session, up_to: None, by: By::Extractive }]);
     stage.press("esc").type_text("/compaction off").press("enter");
     let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };

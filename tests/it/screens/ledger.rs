@@ -2,24 +2,16 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
+use super::pictures::{picture, pictures};
 use pleach::domain::blocked::Blocked;
 use pleach::domain::ledger::{Ledger, Spent, Totals};
 use pleach::domain::run::{RunCard, RunStatus};
 use pleach::domain::usage::Usage;
 use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::tui::msg::Msg;
 use pleach::tui::theme::Theme;
 use std::sync::Arc;
-
-const SIZES: [(u16, u16); 3] = [(80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, sizes: &[(u16, u16)], stage: &mut Stage) {
-    for (width, height) in sizes {
-        let screen = stage.screen(*width, *height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn card(n: u32) -> RunCard {
     let nodes = fixture::story();
@@ -72,15 +64,15 @@ fn charts_of_no_one_some_and_many_calls() {
     assert!(screen.contains("No call was made on this branch yet"), "{screen}");
     none.press("h l j k g G enter");
     assert!(none.screen(80, 24).contains("What will stand here"), "keys do nothing where nothing is");
-    pictures("ledger_one", &SIZES[..1], &mut opened(1));
-    pictures("ledger", &SIZES, &mut opened(23));
+    picture("ledger_one", (80, 24), &mut opened(1));
+    pictures("ledger", &mut opened(23));
     let mut many = opened(10_000);
-    pictures("ledger_many", &SIZES[1..2], &mut many);
+    picture("ledger_many", (120, 35), &mut many);
     many.press("g");
     let screen = many.screen(120, 35);
     assert!(screen.contains("call 6,001 of 10,000"), "only the newest are there: {screen}");
     let mut tiny = opened(23);
-    pictures("ledger", &[(40, 12)], &mut tiny);
+    picture("ledger", (40, 12), &mut tiny);
     tiny.press("j j j j");
     assert!(tiny.screen(40, 12).contains("estimate off"), "j brings the charts below");
     let mut plain = opened(23);
@@ -88,7 +80,7 @@ fn charts_of_no_one_some_and_many_calls() {
     let screen = plain.screen(120, 35);
     let signs = screen.replace(['⟨', '⟩'], "");
     assert!(signs.is_ascii(), "{screen}");
-    pictures("ledger_ascii", &SIZES[1..2], &mut plain);
+    picture("ledger_ascii", (120, 35), &mut plain);
 }
 
 #[test]
@@ -98,7 +90,11 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     stage.press("h h left l");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("call 21 of 23"), "{screen}");
-    stage.press("h h h");
+    stage.model.facts.mouse = true;
+    stage.screen(120, 35);
+    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: 3, y: 5 }));
+    assert!(stage.screen(120, 35).contains("call 1 of 23"), "a click takes the column");
+    stage.press("l l l l l l l l l l l l l l l l l l l l h h h");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("call 18 of 23") && screen.contains("in unknown (est") && screen.contains("out unknown"));
     stage.press("a");
@@ -152,5 +148,5 @@ fn the_meter_says_what_goes_over() {
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("! over the budget") && screen.contains("1,600") && screen.contains("120 %"), "{screen}");
-    pictures("meter_over", &SIZES[1..2], &mut stage);
+    picture("meter_over", (120, 35), &mut stage);
 }

@@ -3,6 +3,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
+use super::pictures::pictures;
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::RunId;
@@ -15,17 +16,6 @@ use pleach::tui::model::layer::Layer;
 use pleach::tui::model::overlay::Overlay;
 use pleach::tui::msg::Msg;
 use uuid::Uuid;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn plan() -> ContextPlan {
     fixture::plan(&fixture::story())

@@ -7,15 +7,22 @@ use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Finding, Request};
 
-const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (160, 50), (250, 80)];
+/// From the smallest that shows anything to more than a full screen.
+const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (120, 35), (200, 50), (250, 80)];
 
+/// The screen at five sizes.
 pub(crate) fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
+    for size in SIZES {
+        picture(name, size, stage);
     }
+}
+
+/// The screen at one size.
+pub(crate) fn picture(name: &str, (width, height): (u16, u16), stage: &mut Stage) {
+    let screen = stage.screen(width, height);
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+    });
 }
 
 #[test]

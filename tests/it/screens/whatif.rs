@@ -2,6 +2,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
+use super::pictures::pictures;
 use pleach::domain::branch::{Branch, Overrides};
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::hash::Hash;
@@ -17,17 +18,6 @@ use pleach::domain::whatif::{Figures, Moved, Way, WhatIf};
 use pleach::engine::api::{Answer, Event, Item, Replaying, Request};
 use std::sync::Arc;
 use uuid::Uuid;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 fn moved(turn: u32, title: &str, tokens: u32) -> Moved {
     Moved { kind: RowKind::Turn, title: title.into(), tokens, turn: Some(turn) }
@@ -212,6 +202,8 @@ fn a_race_is_run_and_one_is_kept() {
     for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { .. })), "{line}");
+        assert_eq!(stage.model.composer.first_line(), line, "it can be mended");
+        stage.press("ctrl-c");
     }
     stage.type_text("/race tokens:400 mode:off time:30 model:gpt-4.1,policy:window Why does it fail?").press("enter");
     let limits = Limits { tokens: Some(400), seconds: Some(30), ..Limits::default() };

@@ -2,6 +2,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
+use super::pictures::pictures;
 use super::whatif::found;
 use pleach::config::policies;
 use pleach::domain::branch::Overrides;
@@ -9,17 +10,6 @@ use pleach::domain::failure::Failure;
 use pleach::domain::versions::{Editing, Fault, Thing, ThingKind, Version};
 use pleach::engine::api::{Answer, Event, MemoryAct, Request, ThingAct};
 use pleach::tui::msg::Msg;
-
-const SIZES: [(u16, u16); 4] = [(40, 12), (80, 24), (120, 35), (200, 50)];
-
-fn pictures(name: &str, stage: &mut Stage) {
-    for (width, height) in SIZES {
-        let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
-        });
-    }
-}
 
 const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
                       # When it is full, drop to so much at once.\nanchored = true\nrefill_percent = 70\n\n[activation]\non = true\n";

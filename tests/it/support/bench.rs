@@ -321,6 +321,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         tool_rules: Vec::new(),
         rounds: bench.rounds,
         race: pleach::domain::race::Limits::default(),
+        titles: pleach::config::settings::Titles::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
         orient: bench.orient,

@@ -1,0 +1,250 @@
+//! A call of our own to the model, beside the conversation: a fixed prompt and one delimited text, planned, written down before
+//! it is made, accounted for like any other.
+//! Not for: what the text is and what becomes of the answer (`summarise`, `titles`).
+
+use super::core::Core;
+use super::gather::Bag;
+use super::planner::Stored;
+use super::queries::provider_failure;
+use super::setup::Rules;
+use crate::context::project::{self, Standing};
+use crate::domain::branch::Branch;
+use crate::domain::facts::TurnFacts;
+use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::ids::{BranchId, RunId, SessionId};
+use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
+use crate::domain::mark::Atom;
+use crate::domain::message::{Content, Role};
+use crate::domain::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
+use crate::domain::policy::{Layout, PolicySpec, Section};
+use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind, Wire};
+use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::state;
+use crate::domain::tokens::{Certainty, CountTokens};
+use crate::domain::usage::UsageReport;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use uuid::Uuid;
+
+/// Requests in other words that a server may ask for before its refusal counts.
+const QUIRKS: usize = 4;
+
+/// Who is asked, for whom, and by which rules.
+pub(super) struct Errand {
+    pub(super) session: SessionId,
+    pub(super) branch: BranchId,
+    pub(super) rules: Rules,
+    /// None where no model is to be asked.
+    pub(super) provider: Option<Arc<dyn Provider>>,
+    pub(super) store: Store,
+    pub(super) counter: Arc<dyn CountTokens>,
+    pub(super) cancel: Arc<AtomicBool>,
+    /// Milliseconds since 1970.
+    pub(super) now: i64,
+}
+
+/// What is asked.
+pub(super) struct Order<'a> {
+    /// What the answer is to be, in sentences: "summary".
+    pub(super) what: &'static str,
+    /// What stands as the policy in the plan.
+    pub(super) policy: &'static str,
+    /// What the model is to do.
+    pub(super) prompt: &'static str,
+    /// Of the prompt.
+    pub(super) version: u32,
+    /// What the text is, in a line.
+    pub(super) title: String,
+    /// What it is to be done to.
+    pub(super) text: &'a str,
+    /// What a person may do instead, where no model can be asked.
+    pub(super) otherwise: &'static str,
+}
+
+impl Core {
+    /// What an errand of a branch needs.
+    pub(super) fn errand(
+        &self,
+        branch: &Branch,
+        rules: Rules,
+        provider: Option<Arc<dyn Provider>>,
+        cancel: Arc<AtomicBool>,
+    ) -> Errand {
+        Errand {
+            session: branch.session,
+            branch: branch.id,
+            rules,
+            provider,
+            store: self.store.clone(),
+            counter: self.setup.counter.clone(),
+            cancel,
+            now: self.now(),
+        }
+    }
+}
+
+impl Errand {
+    /// Tokens of a text as its model counts.
+    pub(super) fn count(&self, text: &str) -> u32 {
+        self.counter.count(self.rules.model.encoding, text)
+    }
+
+    /// Whether nobody wants it any more.
+    pub(super) fn stopped(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// One call; asked again in other words while the server names what it wants changed. `hear` gets the text so far;
+    /// every call made is added to `runs`, whatever came of it.
+    ///
+    /// # Errors
+    /// There is no model, the text is too long for its budget, it was stopped, the server refused or said nothing.
+    pub(super) fn ask(
+        &self,
+        order: &Order<'_>,
+        hear: &mut dyn FnMut(&str),
+        runs: &mut Vec<RunCard>,
+    ) -> Result<(String, CallEnd), Failure> {
+        let none = || Failure::user("There is no model to ask.").todo(order.otherwise);
+        let provider = self.provider.as_ref().ok_or_else(none)?;
+        let mut shape = RequestShape {
+            model: self.rules.model.name.clone(),
+            dialect: self.rules.profile.dialect.clone(),
+            max_output: self.rules.max_output(),
+            temperature: self.rules.profile.temperature,
+            tools: Vec::new(),
+        };
+        for _ in 0..QUIRKS {
+            let (plan, wire, stored) = self.planned(&shape, order)?;
+            let whose = (self.session, self.branch);
+            let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
+            self.store.write(vec![
+                Write::PutPlan { id: plan.id, body: stored },
+                Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
+            ])?;
+            let mut said = String::new();
+            let outcome = provider.post(card.id, &wire, &mut |delta| {
+                if let Delta::Text(text) = delta {
+                    said.push_str(&text);
+                    hear(&said);
+                }
+                !self.stopped()
+            });
+            self.close(&mut card, &plan, &outcome)?;
+            runs.push(card);
+            match (outcome.end, outcome.error) {
+                (CallEnd::Cancelled, _) => return Err(Failure::user("Stopped.").kept("Nothing was changed.")),
+                (_, Some(error)) => match error.kind {
+                    ProviderErrorKind::Body(quirk) => quirk.apply(&mut shape.dialect),
+                    _ => return Err(provider_failure(error).kept("Nothing was changed.")),
+                },
+                (end, None) => {
+                    let said = state::strip(&said, true);
+                    let empty = || Failure::new(FailureKind::Provider, format!("The model gave no {}.", order.what));
+                    return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };
+                }
+            }
+        }
+        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every known form."))
+    }
+
+    /// The plan and bytes of a call: our prompt, and the text as one delimited message.
+    fn planned(&self, shape: &RequestShape, order: &Order<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
+        let mut bag = Bag::default();
+        let prompt = project::block("Instructions", order.prompt);
+        let prompt_hash = Hash::of(prompt.as_bytes());
+        let named = format!("{} prompt {}", order.what, order.version);
+        let counted = (prompt_hash, self.count(&prompt));
+        let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
+        let title = format!("Messages of the conversation: {}", order.title);
+        let content = Content::text(project::fenced(&title, order.text));
+        let key = content.hash();
+        let standing = Standing { joins: shape.dialect.strict_alternation, ..Standing::default() };
+        let tokens = self.count(&project::wire_text(key, Role::User, &content, Form::Full, standing));
+        bag.blocks.insert(prompt_hash, prompt.clone().into());
+        bag.contents.insert(key, Arc::new(content));
+        let open = open_turn(key, tokens, order.title.clone());
+        let input = self.input(shape, order, vec![system], open, key);
+        let plan = crate::context::plan(&input)
+            .map_err(|blocked| Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was changed."))?;
+        let (wire, _) = crate::context::render::render(&plan, shape, &bag)
+            .map_err(|gone| Failure::new(FailureKind::Internal, format!("{gone}.")))?;
+        let stored = Stored {
+            plan: plan.clone(),
+            request: shape.clone(),
+            texts: [(prompt_hash, Arc::from(prompt))].into(),
+            made: HashMap::new(),
+            cards: HashMap::new(),
+            edited: None,
+        };
+        let stored = serde_json::to_string(&stored)
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+        Ok((plan, wire, stored))
+    }
+
+    fn input(
+        &self,
+        shape: &RequestShape,
+        order: &Order<'_>,
+        blocks: Vec<Block>,
+        open: TurnInput,
+        draft: Hash,
+    ) -> PlanInput {
+        let rules = &self.rules;
+        let wire = Fields::new(order.what).json(shape).number(u64::from(rules.budget.prompt)).finish();
+        PlanInput {
+            basis: Basis { head: Hash::default(), marks: Hash::default(), draft, wire, frozen: Hash::default() },
+            policy: PolicySpec { name: order.policy.into(), anchored: false, ..PolicySpec::default() },
+            window_turns: 0,
+            mode: rules.mode,
+            layout: Layout::Classic,
+            profile: rules.profile.name.clone(),
+            shape: shape.clone(),
+            tools_tokens: 0,
+            encoding: self.counter.settle(rules.model.encoding).0,
+            certainty: Certainty::Estimated,
+            budget: rules.budget,
+            blocks,
+            turns: Vec::new(),
+            gaps: Vec::new(),
+            open,
+            labelled: 0,
+            marks: Vec::new(),
+            sleepers: Vec::new(),
+            covered: Vec::new(),
+            near: Vec::new(),
+            reserve: 0,
+            retrieval_set_ids: Vec::new(),
+            anchor: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Writes a call's end with its account.
+    fn close(&self, card: &mut RunCard, plan: &ContextPlan, outcome: &Outcome) -> Result<(), Failure> {
+        card.status = outcome.end.into();
+        card.ended(outcome, self.rules.model.price.and_then(|price| price.bill(&outcome.usage)));
+        card.error = outcome.error.as_ref().map(|error| error.what.clone());
+        let report = UsageReport::of(card, plan, outcome);
+        self.store.write(vec![Write::PutRun(Box::new(card.clone())), Write::PutUsage(Box::new(report))])?;
+        Ok(())
+    }
+}
+
+fn open_turn(key: Hash, tokens: u32, title: String) -> TurnInput {
+    let message = MessageInput::plain(key, Role::User, title.clone(), tokens);
+    let atom = Atom::Turn { user: key, tip: key };
+    TurnInput {
+        atom,
+        number: 1,
+        title,
+        source: Source::default(),
+        messages: vec![message],
+        card: None,
+        facts: TurnFacts::default(),
+    }
+}
