@@ -196,21 +196,10 @@ impl Reason {
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
-            Self::Oriented => {
-                "The folders and files of this trusted folder's code, so that the model knows its way.".into()
+            Self::Oriented | Self::Touchpoint { .. } | Self::CodeSearched { .. } | Self::NoCode { .. } => {
+                self.about_code()
             }
-            Self::Touchpoint { rank, because } if because.is_empty() => {
-                format!("Code that fits this message: number {rank} of what was found.")
-            }
-            Self::Touchpoint { rank, because } => {
-                format!("Code that fits this message: number {rank}, for {because}.")
-            }
-            Self::CodeSearched { among } => {
-                format!("Heads what was found among {among} symbols of this trusted folder.")
-            }
-            Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
-            Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
-            Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
+            Self::StaleFile | Self::CodeReading => self.about_code(),
             Self::Searched { among } => format!("Heads what was found among {among} older messages."),
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
@@ -250,6 +239,28 @@ impl Reason {
                     "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
                 )
             }
+        }
+    }
+
+    /// The sentences about code.
+    fn about_code(&self) -> String {
+        match self {
+            Self::Oriented => {
+                "The folders and files of this trusted folder's code, so that the model knows its way.".into()
+            }
+            Self::Touchpoint { rank, because } if because.is_empty() => {
+                format!("Code that fits this message: number {rank} of what was found.")
+            }
+            Self::Touchpoint { rank, because } => {
+                format!("Code that fits this message: number {rank}, for {because}.")
+            }
+            Self::CodeSearched { among } => {
+                format!("Heads what was found among {among} symbols of this trusted folder.")
+            }
+            Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
+            Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
+            Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
+            _ => String::new(),
         }
     }
 

@@ -123,7 +123,7 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
-        let named = self.is_memory(branch.id, &target) || self.code_ref(branch, &target).is_some();
+        let named = self.is_memory(branch.id, &target) || self.is_code(branch, &target);
         let noted = matches!(target, Atom::Section { .. }) && !named;
         if noted && kind.excludes() {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Core {
             counted: None,
             renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
-            code: self.code_ref(branch, &target).flatten(),
+            code: self.code_ref(branch, &target),
         }))
     }
 
@@ -179,7 +179,7 @@ impl Core {
         let session = self.session_of(branch.id)?;
         match item {
             Item::Atom(atom) if self.is_memory(branch.id, atom) => Ok((*atom, None)),
-            Item::Atom(atom) if self.code_ref(branch, atom).is_some() => Ok((*atom, None)),
+            Item::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
             Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),

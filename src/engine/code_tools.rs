@@ -139,7 +139,7 @@ impl RunTools for WithCode {
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
         let answer = match name {
-            FIND => self.look(args, cancelled, |args: &Find, held| self.find(args, held)),
+            FIND => self.look(args, cancelled, |args: &Find, held| Ok(self.find(args, held))),
             EXPAND => self.look(args, cancelled, |args: &Expand, held| self.expand(args, held)),
             _ => return self.inner.run(name, args, cancelled),
         };
@@ -182,7 +182,7 @@ impl WithCode {
         self.rules.withholds(path)
     }
 
-    fn find(&self, args: &Find, held: &Held) -> Result<String, String> {
+    fn find(&self, args: &Find, held: &Held) -> String {
         let budget = args.budget.unwrap_or(USUAL).clamp(100, MOST);
         let tuning = Tuning::default();
         let asked = query::read(&mut Analyzer::default(), &args.query, &tuning);
@@ -216,12 +216,12 @@ impl WithCode {
             }
         }
         if out.is_empty() {
-            return Ok("[nothing in the code fits that; use search for words in files]".into());
+            return "[nothing in the code fits that; use search for words in files]".into();
         }
         if left > 0 {
             let _ = writeln!(out, "[{left} more fit and found no room in {budget} tokens]");
         }
-        Ok(out)
+        out
     }
 
     fn expand(&self, args: &Expand, held: &Held) -> Result<String, String> {
@@ -235,7 +235,7 @@ impl WithCode {
             };
         };
         match args.what {
-            What::Source => self.whole(held, *id),
+            What::Source => whole(held, *id),
             What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "Nothing known uses it.")),
             What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses nothing of the workspace.")),
         }
@@ -262,20 +262,6 @@ impl WithCode {
             })
             .collect();
         if exact.is_empty() { ids } else { exact }
-    }
-
-    fn whole(&self, held: &Held, id: SymbolId) -> Result<String, String> {
-        let named = names::named(&held.index, id).ok_or("it is gone.")?;
-        let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
-        let found = source(held, &named).map_err(|failure| failure.what)?;
-        let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
-        let shown = Named { lines: (named.lines.0, last), ..found.named.clone() };
-        let more = if last < named.lines.1 {
-            format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
-        } else {
-            String::new()
-        };
-        Ok(format!("{}{more}", piece(&shown, &text)))
     }
 
     fn listed(&self, held: &Held, ids: &[SymbolId], none: &str) -> String {
@@ -306,6 +292,21 @@ impl WithCode {
         }
         out
     }
+}
+
+/// All of a symbol, up to a bound.
+fn whole(held: &Held, id: SymbolId) -> Result<String, String> {
+    let named = names::named(&held.index, id).ok_or("it is gone.")?;
+    let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
+    let found = source(held, &named).map_err(|failure| failure.what)?;
+    let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
+    let shown = Named { lines: (named.lines.0, last), ..found.named.clone() };
+    let more = if last < named.lines.1 {
+        format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
+    } else {
+        String::new()
+    };
+    Ok(format!("{}{more}", piece(&shown, &text)))
 }
 
 /// Lines of a file with their place over them, in a fence that nothing in them closes.

@@ -21,6 +21,11 @@ const NEIGHBOURS: usize = 400;
 impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
     pub(super) fn code_changed(&mut self) {
+        // A command that waited has it already; one that is being planned must not be overtaken.
+        self.code_due = !self.setup.patient && !self.jobs.is_empty();
+        if self.setup.patient || self.code_due {
+            return;
+        }
         let Ok(branch) = self.session().map(|session| session.current) else { return };
         let takes = |rules: &super::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
         let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
@@ -53,14 +58,17 @@ impl Core {
             let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
-            let names = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
-            names.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+            let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
+            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
         };
         self.coder.book().look(away).unwrap_or_default()
     }
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.
     pub(super) fn watch_code(&mut self) {
+        if self.code_due {
+            self.code_changed();
+        }
         let Ok(branch) = self.session().map(|session| session.current) else { return };
         if self.setup.patient || !self.trusted || !self.drawn.contains_key(&branch) {
             return;
@@ -71,16 +79,18 @@ impl Core {
         }
     }
 
-    /// The symbol that an item of a branch is, where it is code: by its mark, or by its row in the plan drawn last.
-    pub(super) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Option<Box<CodeRef>>> {
-        if *atom == map_atom() {
-            return Some(None);
-        }
-        let mark = branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
+    /// Whether an item of a branch is code: the map or a symbol.
+    pub(super) fn is_code(&self, branch: &Branch, atom: &Atom) -> bool {
+        *atom == map_atom() || self.code_ref(branch, atom).is_some()
+    }
+
+    /// The symbol that an item of a branch is: by its row in the plan drawn last, or by its mark.
+    pub(super) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
         let row = || {
             let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
             rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
         };
-        row().or(mark).map(Some)
+        let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
+        row().or_else(mark)
     }
 }

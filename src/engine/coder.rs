@@ -293,8 +293,12 @@ impl Worker {
         let (graph, folders) =
             self.with(|held| (held.index.graph_anew(), surveyed.then(|| Folders::of(&held.index, root))))?;
         if let Some(held) = self.write().as_mut() {
-            graph.into_iter().for_each(|graph| held.index.put_graph(graph));
-            folders.into_iter().for_each(|folders| held.folders = folders);
+            if let Some(graph) = graph {
+                held.index.put_graph(graph);
+            }
+            if let Some(folders) = folders {
+                held.folders = folders;
+            }
             held.surveyed = if surveyed { Some(begun) } else { held.surveyed };
             (held.seen, held.took) = (Some(Instant::now()), begun.elapsed());
         }

@@ -92,6 +92,8 @@ pub(super) struct Core {
     pub(super) files: super::files::Listed,
     /// The workspace's code.
     pub(super) coder: Coder,
+    /// It changed while a plan was made; that one is to be made again.
+    pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -143,6 +145,7 @@ impl Core {
             recalling: HashSet::new(),
             learned: Learned { code: Some(coder.book()), ..Learned::default() },
             coder,
+            code_due: false,
             meters: Meters::default(),
             planner,
             vectors,

@@ -10,7 +10,7 @@ use pleach::domain::mode::Mode;
 use pleach::domain::orient::Orienting;
 use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::policy::Section;
-use pleach::engine::api::{Act, Answer, CodeAct, Item, Request};
+use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, Planned, Request};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -84,6 +84,11 @@ fn body(client: &mut Client, branch: BranchId) -> String {
     }
 }
 
+/// Has the folder compared with what is known of it, now.
+fn look_again(client: &mut Client) {
+    client.must(Request::Code { root: None, act: CodeAct::Index });
+}
+
 #[test]
 fn each_mode_takes_what_it_may() {
     let model = Model::new([]);
@@ -114,6 +119,38 @@ fn each_mode_takes_what_it_may() {
     assert!(sent.contains("Much depends on") && sent.contains("backoff(n) > 0"), "{sent}");
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the parts are the meter");
+}
+
+#[test]
+fn a_plan_does_not_wait_and_is_made_again() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let from = client.seen.len();
+    client.post(Request::Replan { branch, generation: 9, draft: message(QUESTION) });
+    let whole = |event: &Event| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
+            let map = code(plan).iter().any(|row| row.reason == Reason::Oriented);
+            map && found(plan, "retry_request").is_some_and(Row::included)
+        }
+        _ => false,
+    };
+    let at = client.wait(from, whole);
+    let lacking = |event: &Event| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => !whole(event) && plan.rows.iter().all(told),
+        _ => true,
+    };
+    assert!(client.seen[from..at].iter().all(lacking), "what lacks says why");
+    client.must(Request::Ask { branch, draft: message(QUESTION), plan: None });
+    client.closed(from, branch);
+    assert!(String::from_utf8(model.bodies()[0].clone()).unwrap().contains("backoff(n) > 0"));
+}
+
+/// Rows about code that do not go say that it is being read.
+fn told(row: &Row) -> bool {
+    row.kind != RowKind::Code || row.included() || matches!(row.reason, Reason::CodeReading | Reason::Duplicate)
 }
 
 #[test]
@@ -198,12 +235,12 @@ fn rows_can_be_taken_out_and_pinned_and_undone() {
     assert!(found(&client.whole_plan(branch, &message("x")), "retry_request").unwrap().included());
     let path = bench.workspace.join("src/net/retry.rs");
     std::fs::write(&path, FILES[0].1.replace("> 0", "> 41")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    look_again(&mut client);
     let plan = client.whole_plan(branch, &message("x"));
     assert!(found(&plan, "retry_request").unwrap().title.contains("changed since"));
     assert!(body(&mut client, branch).contains("> 41"), "what goes is what is there now");
     std::fs::write(&path, "fn other() {}\n").unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    look_again(&mut client);
     let plan = client.whole_plan(branch, &message("x"));
     let gone = found(&plan, "retry_request").unwrap();
     assert_eq!((gone.included(), &gone.reason), (false, &Reason::StaleFile));
@@ -229,7 +266,7 @@ fn what_is_in_the_request_already_does_not_come_again() {
     }
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
     std::fs::write(bench.workspace.join("src/net/retry.rs"), FILES[0].1.replace("> 0", "> 41")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    look_again(&mut client);
     let plan = client.whole_plan(branch, &message(again));
     let path = "src/net/retry.rs".to_owned();
     assert!(plan.warnings.contains(&Warning::FileChanged { path }), "{:?}", plan.warnings);

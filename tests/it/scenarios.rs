@@ -137,6 +137,8 @@ fn own(text: &str) -> Own {
         "guidelines" => Section::Guidelines,
         "state" => Section::State,
         "quote" => Section::QuotedReply,
+        "map" => Section::Orientation,
+        "code" => Section::Retrieved,
         "go-on" => Section::UserMessage,
         other => panic!("{other:?}"),
     };

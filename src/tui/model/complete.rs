@@ -157,8 +157,8 @@ mod tests {
         let mut popup = Popup { word: "go".into(), ..Popup::default() };
         popup.fill(Source::Files, (0..9).map(|n| Item::file(format!("go{n}.rs"))).collect());
         popup.fill(Source::Symbols, vec![Item::symbol(named("A::go")), Item::symbol(named("gone"))]);
-        let names: Vec<&str> = popup.items.iter().take(6).map(|item| item.name.as_str()).collect();
-        assert_eq!(names, ["A::go", "go0.rs", "go1.rs", "go2.rs", "go3.rs", "gone"]);
+        let first: Vec<&str> = popup.items.iter().take(6).map(|item| item.name.as_str()).collect();
+        assert_eq!(first, ["A::go", "go0.rs", "go1.rs", "go2.rs", "go3.rs", "gone"]);
         popup.fill(Source::Symbols, Vec::new());
         assert_eq!(popup.items.len(), 9);
     }

@@ -497,6 +497,13 @@ impl Gatherer<'_> {
                 Section::State => (RowKind::State, Reason::CurrentState, project::block("State", &own.text)),
                 Section::UserMessage => (RowKind::Text, Reason::GoOn, project::joinable(own.text.trim())),
                 Section::System => (RowKind::Text, Reason::Instructions, project::block("Instructions", &own.text)),
+                Section::Orientation => {
+                    (RowKind::Code, Reason::Oriented, project::fenced("Map of the code", &own.text))
+                }
+                Section::Retrieved => {
+                    let reason = Reason::Touchpoint { rank: 1, because: "it is named".into() };
+                    (RowKind::Code, reason, project::fenced("Code that may bear on this", &own.text))
+                }
                 other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
             };
             blocks.push(self.block(own.section, kind, reason, text, None));
