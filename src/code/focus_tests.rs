@@ -147,11 +147,13 @@ fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
     let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
     let age = |name: &str| {
         let file = std::fs::File::options().write(true).open(root.join(name)).unwrap();
-        file.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_mins(1)).unwrap();
     };
-    FILES.iter().for_each(|(name, _)| age(name));
+    for (name, _) in FILES {
+        age(name);
+    }
     for inside in ["", "src", "src/net", "app", "tests"] {
-        let old = std::time::SystemTime::now() - Duration::from_secs(60);
+        let old = std::time::SystemTime::now() - Duration::from_mins(1);
         std::fs::File::open(root.join(inside)).unwrap().set_modified(old).unwrap();
     }
     renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();

@@ -234,11 +234,7 @@ impl Reason {
             Self::ByHand => "You wrote it into the exact request by hand.".into(),
             Self::EditedAway => "You edited the exact request by hand: it did not go as it stood.".into(),
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
-            Self::LevelsOver { percent } => {
-                format!(
-                    "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
-                )
-            }
+            Self::LevelsOver { percent } => levels_over(*percent),
         }
     }
 
@@ -333,6 +329,10 @@ fn of_code(because: SkipWhy) -> &'static str {
         SkipWhy::Indexing => "it is being read",
         SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol says enough of what the message names",
     }
+}
+
+fn levels_over(percent: u32) -> String {
+    format!("The levels were more than {percent} % full, and it scores lowest of what is old enough to leave.")
 }
 
 fn leased(left: u32, engine: bool) -> String {

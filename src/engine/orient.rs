@@ -149,9 +149,9 @@ impl Put<'_> {
         input.near.push(near);
     }
 
-    fn block(&self, section: Section, text: String, title: String, reason: Reason, atom: Atom) -> (Block, String) {
+    fn block(&self, section: Section, text: String, title: &str, reason: Reason, atom: Atom) -> (Block, String) {
         let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-        let block = Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, &title, reason) };
+        let block = Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, title, reason) };
         (block, text)
     }
 
@@ -185,7 +185,7 @@ impl Put<'_> {
             let reason = Reason::UserExcluded { once };
             return self.near(row(reason, tokens, (action, "takes the exclusion back")));
         }
-        let block = self.block(Section::Orientation, text, title.clone(), Reason::Oriented, map_atom());
+        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, map_atom());
         if self.blocks(vec![block], 1) == 0 {
             self.near(row(Reason::Budget { free: 0 }, tokens, ("budget-up", "raises the budget")));
         }
@@ -226,7 +226,7 @@ impl Put<'_> {
             let since = if changed { "; its file was changed since it was marked" } else { "" };
             let label = format!("Code chosen by the user, as it is now: {}", place(&code));
             let title = format!("{}{since}", code_rows::title(&code));
-            let (block, text) = self.block(section, project::fenced(&label, &text), title, reason, atom_of(&code));
+            let (block, text) = self.block(section, project::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
             // A person's own pins block a call rather than go missing.
             self.found.bag.blocks.insert(block.text, text.into());
@@ -330,14 +330,14 @@ impl Put<'_> {
         let among = u32::try_from(among).unwrap_or(u32::MAX);
         let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
         let (mut head, text) =
-            self.block(Section::Retrieved, heading, title, Reason::CodeSearched { among }, heading_atom());
+            self.block(Section::Retrieved, heading, &title, Reason::CodeSearched { among }, heading_atom());
         head.kind = RowKind::Search;
         let mut blocks = vec![(head, text)];
         for (nth, ((item, code), text)) in items.iter().zip(masked).enumerate() {
             let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
             let (block, text) =
-                self.block(Section::Retrieved, format!("{text}{tail}"), code_rows::title(code), reason, atom_of(code));
+                self.block(Section::Retrieved, format!("{text}{tail}"), &code_rows::title(code), reason, atom_of(code));
             let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
             blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
         }
