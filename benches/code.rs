@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 
-use pleach::code::build::{Change, renew};
+use pleach::code::build::{Change, Folders, Round, renew};
 use pleach::code::cache::Cache;
 use pleach::code::cards::{Limits, Sources, fill};
 use pleach::code::index::Index;
@@ -256,6 +256,7 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
             })
             .collect();
         println!("one file changed, whole tree looked through again: {}", spread(again));
+        glances(&mut index, &root, &victim, &text, &bounds);
     }
     let begun = Instant::now();
     let mut loaded = Index::default();
@@ -268,6 +269,50 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
     let map = scaffold::scaffold(&index, &Disk::new(&root), count, 200, 6);
     println!("map: {:.2?}, {} tokens", begun.elapsed(), map.tokens);
     std::fs::remove_dir_all(scratch).unwrap();
+}
+
+/// The same as the program does it while it watches: only files and folders that are known are looked at, and the index is
+/// held from others for the middle part alone.
+fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &Bounds) {
+    let stop = AtomicBool::new(false);
+    std::thread::sleep(Duration::from_millis(60));
+    let mut folders = Folders::of(index, root);
+    renew(index, root, bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
+    let mut steps: [Vec<Duration>; 5] = Default::default();
+    for round in 0..15 {
+        let changed = [text, format!("\n// glance {round}\n").as_bytes()].concat();
+        std::fs::write(victim, changed).unwrap();
+        // A change so young could be followed by one that leaves no trace, so it would be read once more.
+        std::thread::sleep(Duration::from_millis(60));
+        let begun = Instant::now();
+        let mut step = begun;
+        let mut lap = |at: usize| {
+            let now = Instant::now();
+            steps[at].push(now - step);
+            step = now;
+        };
+        let Some(mut found) = Round::glance(index, root, &folders, false) else {
+            folders = Folders::of(index, root);
+            continue;
+        };
+        lap(0);
+        found.read_ahead(root, bounds, &stop);
+        lap(1);
+        let done = found.take_in(index, (root, bounds, &stop), &mut |_| (), &mut |_| ()).unwrap();
+        assert_eq!(done.read, 1);
+        index.tidy();
+        lap(2);
+        let graph = index.graph_anew().unwrap();
+        lap(3);
+        index.put_graph(graph);
+        steps[4].push(begun.elapsed());
+    }
+    let [looked, read, held, graph, all] = steps;
+    println!("one file changed, known files looked at: {}", spread(all));
+    println!("  looked {}", spread(looked));
+    println!("  read {}", spread(read));
+    println!("  put in, while others wait {}", spread(held));
+    println!("  graph {}", spread(graph));
 }
 
 /// 200 questions made of words that names of the index hold.

@@ -50,7 +50,8 @@
 //!    planner's thread gathers contents and counts (`engine::gather`) into a frozen
 //!    [`PlanInput`](domain::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
 //!    ([`context::render`]). Only the newest draft of a branch is worked on. Where an embedder is set, a thread beside it
-//!    (`engine::vectors`) makes vectors of passages; a plan takes those that are there.
+//!    (`engine::vectors`) makes vectors of passages; a plan takes those that are there. Likewise code: a thread of its own
+//!    (`engine::coder`) keeps an index of a trusted workspace, and a plan (`engine::orient`) takes what is known when it is made.
 //! 3. Enter names the plan last drawn. Is it still what the branch's head, marks, draft and settings give, its bytes are
 //!    posted; else nothing is sent and the new plan is shown.
 //! 4. Before the POST one transaction writes the plan and an open run with a fence. The answer streams through our own
@@ -98,6 +99,8 @@
 //!   **atom**: the smallest thing that a plan takes in or leaves out. **preamble**: what stands before the first user message.
 //! * **mark**: a decision about an atom: **pin** (sticky, until taken off), **lease** (for some turns), **exclusion**
 //!   (always, or this call), **include once**. A mark **sleeps** while its message is off the path.
+//! * **touchpoint**: a symbol of the workspace's code that goes with a call, with its place and why; **anchor** of the map: a
+//!   symbol that much depends on. **focus**: the files, folders and symbols to which looking at code keeps.
 //! * **plan**: all rows of a call with their verdicts. **basis**: what it was solved from. **window**: the recent turns that
 //!   go; its **anchor** is where it starts. **card**: a turn sent outside the window, dated and delimited. **form**: how a
 //!   message is sent. **lane**: the topic, or the chain of replies, that a message belongs to; a branch is another

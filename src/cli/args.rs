@@ -296,6 +296,11 @@ pub enum Command {
         #[arg(value_parser = mode)]
         to: Option<Mode>,
     },
+    /// Show which files, folders and symbols looking at code keeps to on the branch, or change it.
+    Focus {
+        /// Paths and names; `none` takes them off.
+        names: Vec<String>,
+    },
     /// Show the lane of the branch's next message, or change it.
     Lane {
         /// A topic's name; `root` goes back.

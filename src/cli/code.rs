@@ -217,6 +217,7 @@ fn show(run: &mut Run<'_, '_>, found: &CodeFound) {
         let why = match near.why {
             NearWhy::NoRoom { needed } => format!("no room, {needed} tok est needed"),
             NearWhy::Inside => "stands in another that is sent".into(),
+            NearWhy::Sent => "is in the request already".into(),
             NearWhy::Changed => "its file was changed meanwhile".into(),
         };
         run.io.say(&format!("  near {}  {}  {:.2}  {why}", near.path, near.symbol, near.score));

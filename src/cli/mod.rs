@@ -213,6 +213,7 @@ impl Run<'_, '_> {
             Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
             Some(Command::Mode { to }) => sessions::mode(self, *to),
+            Some(Command::Focus { names }) => sessions::focus(self, names),
             Some(Command::Lane { name }) => sessions::lane(self, name.as_deref()),
             Some(Command::State(command)) => sessions::state(self, command),
             Some(Command::Branch(command)) => sessions::branch(self, command),

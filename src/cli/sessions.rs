@@ -10,6 +10,7 @@ use super::{branches, editor, pick, search, shape};
 use crate::domain::branch::SessionCard;
 use crate::domain::lane::Lane;
 use crate::domain::mode::Mode;
+use crate::domain::orient;
 use crate::engine::api::{Answer, Named, Request};
 use serde_json::{Value, json};
 
@@ -186,6 +187,25 @@ pub(super) fn lane(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop
     let mut overrides = branch.overrides.clone();
     overrides.lane = Some(lane.text());
     let said = format!("The next messages of {} go into the lane {}.", branch.name, lane.title());
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// `focus`.
+pub(super) fn focus(run: &mut Run<'_, '_>, names: &[String]) -> Result<(), Stop> {
+    let view = run.open(!names.is_empty())?;
+    let branch = pick::branch(&view, None)?;
+    if names.is_empty() {
+        let focus = &branch.overrides.focus;
+        let said = if focus.is_empty() { "nothing".to_owned() } else { focus.join(" ") };
+        return run.io.either(&json!({ "focus": focus, "branch": branch.id }), &said);
+    }
+    let words = names.join(" ");
+    let mut overrides = branch.overrides.clone();
+    overrides.focus = if words == "none" { Vec::new() } else { orient::focus(&words) };
+    let said = match overrides.focus.as_slice() {
+        [] => format!("Looking at code keeps to nothing on {}.", branch.name),
+        focus => format!("Looking at code keeps to {} on {}.", focus.join(", "), branch.name),
+    };
     run.done(Request::Override { branch: branch.id, overrides }, &said)
 }
 

@@ -155,6 +155,8 @@ struct SourceShape<'a> {
     message: Option<NodeId>,
     external_id: Option<&'a str>,
     path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<&'a str>,
     span: Option<(u32, u32)>,
 }
 
@@ -166,8 +168,9 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
             turn: source.turn,
             message: source.message,
             external_id: source.external_id.as_deref(),
-            path: source.path.as_deref(),
-            span: source.span,
+            path: source.path.as_deref().or_else(|| source.code.as_ref().map(|code| code.path.as_str())),
+            symbol: source.code.as_ref().map(|code| code.qualified.as_str()).filter(|name| !name.is_empty()),
+            span: source.span.or_else(|| source.code.as_ref().map(|code| code.lines)),
         }
     }
 }

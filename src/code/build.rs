@@ -132,6 +132,171 @@ fn read_bounded(path: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
     Ok((text.len() as u64 <= most).then_some(text))
 }
 
+/// What a look at a folder gave to do.
+#[derive(Default)]
+pub struct Round {
+    todo: Vec<(Seen, Option<Hash>)>,
+    gone: Vec<PathBuf>,
+    files: usize,
+    more: bool,
+    read: Option<Vec<Outcome>>,
+}
+
+/// So many files are read before an index is touched.
+const AHEAD: usize = 64;
+
+impl Round {
+    /// Compares the whole folder with what is known of it.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or `stop` is set.
+    pub fn survey(index: &Index, root: &Path, bounds: &Bounds, stop: &AtomicBool) -> Result<Self, CodeError> {
+        let (seen, more) = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
+        let gone = index
+            .files()
+            .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
+            .map(|file| file.path.clone())
+            .collect();
+        let files = seen.len();
+        Ok(Self { todo: changed(index, seen), gone, files, more, read: None })
+    }
+
+    /// Compares only files that are known, by size and time; none where that is not enough: a folder's names, a rule of
+    /// what is ignored, or a file's being there has changed.
+    #[must_use]
+    pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
+        if !folders.same(root) {
+            return None;
+        }
+        let mut seen = Vec::new();
+        for file in index.files() {
+            let data = std::fs::symlink_metadata(root.join(&file.path)).ok().filter(std::fs::Metadata::is_file)?;
+            let stamp = super::walk::stamp(&data);
+            if stamp == file.stamp {
+                continue;
+            }
+            if is_rule(&file.path) {
+                return None;
+            }
+            seen.push(Seen { path: file.path.clone(), stamp, language: super::language::of_path(&file.path) });
+        }
+        Some(Self { files: index.files().count(), todo: changed(index, seen), more, ..Self::default() })
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.todo.is_empty() && self.gone.is_empty()
+    }
+
+    /// Reads what is to be read, where that is little, so that the index need not be held meanwhile.
+    pub fn read_ahead(&mut self, root: &Path, bounds: &Bounds, stop: &AtomicBool) {
+        if self.todo.len() <= AHEAD {
+            let mut read = Vec::new();
+            read_all(root, bounds, stop, &self.todo, &mut |outcome| read.push(outcome));
+            self.read = Some(read);
+        }
+    }
+
+    /// Brings an index up to date, but for the graph (see [`Index::refresh`]). `changed` hears of every change, `told` of
+    /// progress.
+    ///
+    /// # Errors
+    /// When `stop` is set; what was read until then is in the index.
+    pub fn take_in(
+        self,
+        index: &mut Index,
+        (root, bounds, stop): (&Path, &Bounds, &AtomicBool),
+        changed: &mut dyn FnMut(Change<'_>),
+        told: &mut dyn FnMut(Progress),
+    ) -> Result<Progress, CodeError> {
+        let mut progress = Progress { files: self.files, more: self.more, ..Progress::default() };
+        for path in &self.gone {
+            index.remove(path);
+            changed(Change::Gone(path));
+        }
+        progress.done = self.files.saturating_sub(self.todo.len());
+        progress.symbols = index.len();
+        told(progress);
+        let mut take = |outcome| {
+            progress.done += 1;
+            match outcome {
+                Outcome::Same(path, stamp) => {
+                    index.touch(&path, stamp);
+                    changed(Change::Touched(&path, stamp));
+                }
+                Outcome::New(record) => {
+                    progress.read += 1;
+                    if index.len() + record.symbols.len() > bounds.symbols {
+                        progress.more = true;
+                    } else {
+                        changed(Change::Read(&record));
+                        index.insert(&record);
+                    }
+                }
+            }
+            progress.symbols = index.len();
+            told(progress);
+        };
+        match self.read {
+            Some(read) => read.into_iter().for_each(&mut take),
+            None => read_all(root, bounds, stop, &self.todo, &mut take),
+        }
+        if self.todo.len() > 1_000 {
+            index.shrink();
+        }
+        if stop.load(Ordering::Relaxed) { Err(CodeError::Cancelled) } else { Ok(progress) }
+    }
+}
+
+/// Of the files seen, those that are not as they were read.
+fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
+    let each = seen.into_iter().filter_map(|one| {
+        let file = index.file_at(&one.path);
+        let hash = file.filter(|file| file.fate != Fate::Unreadable).map(|file| file.hash);
+        file.is_none_or(|file| file.stamp != one.stamp).then_some((one, hash))
+    });
+    each.collect()
+}
+
+/// Whether a file says what is ignored.
+fn is_rule(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
+}
+
+/// When the folders of known files were changed: a new name, or one that is gone, changes its folder's time.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub struct Folders(std::collections::BTreeMap<PathBuf, i64>);
+
+impl Folders {
+    /// Looks at the folders of an index's files.
+    #[must_use]
+    pub fn of(index: &Index, root: &Path) -> Self {
+        let mut folders = Self::default();
+        for file in index.files() {
+            let mut at = file.path.parent();
+            while let Some(folder) = at.filter(|folder| !folders.0.contains_key(*folder)) {
+                folders.0.insert(folder.to_path_buf(), changed_at(&root.join(folder)));
+                at = folder.parent();
+            }
+        }
+        folders
+    }
+
+    /// Whether none has changed.
+    #[must_use]
+    pub fn same(&self, root: &Path) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|(folder, at)| *at >= 0 && changed_at(&root.join(folder)) == *at)
+    }
+}
+
+/// When a folder was changed, in nanoseconds since 1970; -1 where that is unknown, or so lately that another change could
+/// leave no trace.
+fn changed_at(folder: &Path) -> i64 {
+    let data = std::fs::symlink_metadata(folder).ok().filter(std::fs::Metadata::is_dir);
+    data.map_or(-1, |data| kept(super::walk::stamp(&data)).changed)
+}
+
 /// Brings an index up to date with a folder. `changed` hears of every change, `told` of progress.
 ///
 /// # Errors
@@ -144,53 +309,10 @@ pub fn renew(
     changed: &mut dyn FnMut(Change<'_>),
     told: &mut dyn FnMut(Progress),
 ) -> Result<Progress, CodeError> {
-    let go_on = || !stop.load(Ordering::Relaxed);
-    let (seen, more) = list(root, bounds, &go_on)?;
-    let mut progress = Progress { files: seen.len(), more, ..Progress::default() };
-    let gone: Vec<_> = index
-        .files()
-        .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
-        .map(|file| file.path.clone())
-        .collect();
-    for path in gone {
-        index.remove(&path);
-        changed(Change::Gone(&path));
-    }
-    let todo: Vec<(&Seen, Option<Hash>)> = seen
-        .iter()
-        .map(|one| (one, index.file_at(&one.path)))
-        .filter(|(one, file)| file.is_none_or(|file| file.stamp != one.stamp))
-        .map(|(one, file)| (one, file.filter(|file| file.fate != Fate::Unreadable).map(|file| file.hash)))
-        .collect();
-    progress.done = seen.len() - todo.len();
-    progress.symbols = index.len();
-    told(progress);
-    let many = todo.len() > 1_000;
-    read_all(root, bounds, stop, &todo, &mut |outcome| {
-        progress.done += 1;
-        match outcome {
-            Outcome::Same(path, stamp) => {
-                index.touch(&path, stamp);
-                changed(Change::Touched(&path, stamp));
-            }
-            Outcome::New(record) => {
-                progress.read += 1;
-                if index.len() + record.symbols.len() > bounds.symbols {
-                    progress.more = true;
-                } else {
-                    changed(Change::Read(&record));
-                    index.insert(&record);
-                }
-            }
-        }
-        progress.symbols = index.len();
-        told(progress);
-    });
-    if many {
-        index.shrink();
-    }
+    let round = Round::survey(index, root, bounds, stop)?;
+    let done = round.take_in(index, (root, bounds, stop), changed, told);
     index.refresh();
-    if go_on() { Ok(progress) } else { Err(CodeError::Cancelled) }
+    done
 }
 
 /// Reads files on several threads; `take` gets what they give, as it comes.
@@ -198,7 +320,7 @@ fn read_all(
     root: &Path,
     bounds: &Bounds,
     stop: &AtomicBool,
-    todo: &[(&Seen, Option<Hash>)],
+    todo: &[(Seen, Option<Hash>)],
     take: &mut dyn FnMut(Outcome),
 ) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -82,11 +82,50 @@ struct Fill<'a> {
     by_file: BTreeMap<SymbolId, Vec<usize>>,
     used: u32,
     found: Found,
+    taken: &'a Taken,
+}
+
+/// Lines of files, first and last, that are in a request already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken(BTreeMap<String, Vec<(u32, u32)>>);
+
+impl Taken {
+    /// Notes lines of a file.
+    pub fn add(&mut self, path: &str, lines: (u32, u32)) {
+        if lines.0 <= lines.1 {
+            self.0.entry(path.to_owned()).or_default().push(lines);
+        }
+    }
+
+    /// The first taken line of a file within some lines.
+    #[must_use]
+    pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
+        let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
+        runs.map(|run| run.0.max(first)).min()
+    }
+
+    /// All of it, by file.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
+        self.0.iter().map(|(path, runs)| (path.as_str(), runs.as_slice()))
+    }
 }
 
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
 #[must_use]
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
+    fill_beside(index, hits, sources, count, limits, &Taken::default())
+}
+
+/// The same beside lines that are in the request already: none of them is in a touchpoint.
+#[must_use]
+pub fn fill_beside(
+    index: &Index,
+    hits: &[Hit],
+    sources: &dyn Sources,
+    count: &dyn Fn(&str) -> u32,
+    limits: Limits,
+    taken: &Taken,
+) -> Found {
     let mut fill = Fill {
         index,
         sources,
@@ -98,6 +137,7 @@ pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&
         by_file: BTreeMap::new(),
         used: 0,
         found: Found::default(),
+        taken,
     };
     let reserved = limits.budget.saturating_mul(limits.excerpts) / 100;
     let first = fill.signatures(hits, 0, limits.budget - reserved);
@@ -121,6 +161,11 @@ impl Fill<'_> {
             };
             if self.is_shown(hit.id, symbol, file) {
                 self.miss(hit, symbol, file, NearWhy::Inside);
+                continue;
+            }
+            let head = head_lines(symbol, &text);
+            if self.taken.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
+                self.miss(hit, symbol, file, NearWhy::Sent);
                 continue;
             }
             let signature = signature(symbol, &text);
@@ -158,8 +203,9 @@ impl Fill<'_> {
 
     fn miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearWhy) {
         if self.found.near.len() < NEAR {
+            let (kind, lines, qualified) = (symbol.kind, symbol.lines, self.index.qualified(hit.id));
             let (path, symbol) = (file.shown.to_string(), symbol.name.to_string());
-            self.found.near.push(Near { path, symbol, score: hit.score, why });
+            self.found.near.push(Near { path, symbol, qualified, kind, lines, score: hit.score, why });
         }
     }
 
@@ -206,7 +252,9 @@ impl Fill<'_> {
     fn excerpt(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<((u32, u32), String)> {
         let (first, head) = head_lines(symbol, text);
         let beside = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
-        let next = beside.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1).min();
+        let taken = self.taken.first_in(&file.shown, (head + 1, symbol.lines.1));
+        let beside = beside.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
+        let next = beside.chain(taken).min();
         let stop = next.map_or(symbol.lines.1, |line| line - 1);
         let most = u32::try_from(self.limits.lines).unwrap_or(u32::MAX);
         let last = stop.min(symbol.lines.1).min(head.saturating_add(most));
@@ -271,6 +319,7 @@ fn why(hit: &Hit, name: &str) -> String {
     let exact = format!("{name} is named");
     let all = [
         (parts.exact, exact.as_str()),
+        (parts.focus, "it is in the focus or near it"),
         (parts.words, "its words"),
         (parts.file, "its file's words"),
         (parts.path, "its path"),

@@ -199,6 +199,27 @@ impl Index {
         }
     }
 
+    /// The first half of [`Index::refresh`] for those who share the index: clears away what removed files left; whether the
+    /// graph must be made before anybody looks.
+    pub fn tidy(&mut self) -> bool {
+        let much = self.symbols.len() > 2 * self.alive + 10_000;
+        if much {
+            self.refresh();
+        }
+        much
+    }
+
+    /// The second half: a new graph, where the present one is out of date. Meanwhile that one may be looked at.
+    #[must_use]
+    pub fn graph_anew(&self) -> Option<Graph> {
+        self.stale.then(|| Graph::build(self))
+    }
+
+    /// Puts a graph in that was made of this index as it is.
+    pub fn put_graph(&mut self, graph: Graph) {
+        (self.graph, self.stale) = (graph, false);
+    }
+
     /// Gives back memory that growing took in advance; after many files at once.
     pub fn shrink(&mut self) {
         self.postings.shrink();

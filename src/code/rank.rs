@@ -200,7 +200,7 @@ impl Board {
                     graph: tuning.graph * flow.get(&id).map_or(0.0, |flow| *flow as f32 / UNIT as f32).min(1.0),
                     near: tuning.parent * around + tuning.beside * (before + after),
                     exact,
-                    prior: 0.0,
+                    ..Parts::default()
                 };
                 // What stands in no symbol of a file is not meant because its symbols are.
                 let bare = symbol.kind == Kind::File && parts.words <= 0.0 && self.named[number as usize] <= 0.0;

@@ -89,6 +89,22 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
     Ok((seen, more))
 }
 
+/// Entries of a folder that are looked at to see whether it holds code.
+const PROBED: usize = 4_000;
+
+/// Whether a folder holds at least so many files in languages that are read, by a short look at the first entries.
+#[must_use]
+pub fn holds_code(root: &Path, least: usize) -> bool {
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    let files = walk.take(PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.filter(|entry| of_path(entry.path()).is_some()).nth(least.saturating_sub(1)).is_some()
+}
+
 /// A regular file as it is seen from outside.
 fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {

@@ -77,6 +77,7 @@ actions! {
     EvenPanels "even-panels" "Give the panels of this screen size their own widths again, and show them all.",
     Reload "reload" "Read the settings, the key table and the themes again.",
     StartRace "start-race" "Begin a race: the message is put behind /race, to be asked on several branches at once.",
+    Focus "focus" "Say which files, folders and symbols looking at code keeps to on this branch; empty for all.",
     ScrollUp "scroll-up" "Scroll a page up.",
     ScrollDown "scroll-down" "Scroll a page down.",
     Up "up" "Move up.",

@@ -5,6 +5,7 @@ use crate::domain::condense::Compacting;
 use crate::domain::consent::Rule;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Price, Profile};
+use crate::domain::orient::Orienting;
 use crate::domain::policy::{Layout, StateBlock};
 use crate::domain::race::Limits;
 use crate::domain::tokens::Encoding;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub tools: Tools,
     /// What a project says of itself: rules and skills.
     pub project: Project,
+    /// Code of the workspace.
+    pub code: Orienting,
     /// Races.
     pub race: Race,
     /// The screen.

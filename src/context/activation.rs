@@ -2,7 +2,7 @@
 //! decision over what touched them.
 //! Not for: finding that out or carrying it out (`engine`), or what a pin does to a plan (`admit`).
 //!
-//! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found − negative`, each term only where it
+//! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, each term only where it
 //! holds, kept from 0 to 10, in thousandths. Going with a call again and again settles at 0.667 and with being found at 2.0 short
 //! of it, so neither promotes by itself. Two references within the last five turns, or an
 //! activation of 2, make a lease, at the end of a turn that touched the item: a lease that runs out is not made again by what
@@ -149,6 +149,7 @@ pub fn activation(
         ("model", fold(spec.model, &|_, touch| touch.model)),
         ("plan", fold(spec.plan, &|_, touch| touch.plan)),
         ("found", fold(spec.found, &|ago, touch| touch.found && same(ago))),
+        ("hop", fold(spec.hop, &|_, touch| touch.hop)),
         ("negative", -fold(spec.negative, &|_, touch| touch.against)),
     ];
     let whole = parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)).clamp(0, MOST);

@@ -11,6 +11,7 @@ fn touch(text: &str) -> Touch {
         model: text.contains('m'),
         plan: text.contains('p'),
         found: text.contains('f'),
+        hop: text.contains('h'),
         against: text.contains('x'),
     }
 }
@@ -36,7 +37,10 @@ fn active(seen: &str) -> i32 {
 
 #[test]
 fn activation_is_the_formula() {
-    assert_eq!([active("u"), active("m"), active("p"), active("f"), active("umpf")], [1_000, 600, 200, 400, 2_200]);
+    assert_eq!(
+        [active("u"), active("m"), active("p"), active("f"), active("h"), active("umpfh")],
+        [1_000, 600, 200, 400, 300, 2_500]
+    );
     assert_eq!([active(". u"), active(". . u"), active("u u")], [700, 490, 1_700]);
     assert_eq!(active("umpf umpf umpf umpf umpf umpf umpf umpf umpf umpf"), 7_126, "below 10, it settles at 7.33");
     assert_eq!([active("x"), active("ux"), active("um x"), active("x um")], [0, 0, 900, 120]);
@@ -111,13 +115,14 @@ fn two_questions_of_another_subject_end_a_lease() {
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
-    let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let touch = touch.prop_map(|(user, model, plan, found, against)| Touch {
+    let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let touch = touch.prop_map(|(user, model, plan, found, hop, against)| Touch {
         item: Hash::default(),
         user,
         model,
         plan,
         found,
+        hop,
         against,
     });
     let held = prop_oneof![

@@ -117,6 +117,9 @@ impl Case<'_> {
             (RowKind::Rules | RowKind::Module, _) => self.changed_mode().unwrap_or_else(|| {
                 plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more.")
             }),
+            (RowKind::Code, _) => self
+                .changed_mode()
+                .unwrap_or_else(|| plain(By::Retrieval, "The code no longer fits what is asked best.")),
             (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(By::You, "The note was taken off.")),
             (RowKind::Quote, _) => plain(By::Turn, "The message that is asked now replies to nothing, or to another."),
             (RowKind::Search, _) => plain(By::Retrieval, "Nothing was found for this message."),
@@ -135,9 +138,11 @@ impl Case<'_> {
             Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
             Reason::Superseded { .. } => self.capsule_op(&spoken()),
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
-            Reason::NotSearched { .. } | Reason::BelowThreshold => {
-                self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken()))
-            }
+            Reason::NotSearched { .. }
+            | Reason::BelowThreshold
+            | Reason::CodeReading
+            | Reason::NoCode { .. }
+            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken())),
             Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
             Reason::OffPath => plain(By::Branch, &spoken()),
             Reason::Removed | Reason::EditedAway => plain(By::You, &spoken()),
@@ -172,9 +177,13 @@ impl Case<'_> {
             Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
             Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
             Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(By::Lease, &spoken),
-            Reason::Retrieved { .. } | Reason::Searched { .. } | Reason::ErrorBefore | Reason::ErrorResolved => {
-                self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken))
-            }
+            Reason::Retrieved { .. }
+            | Reason::Searched { .. }
+            | Reason::Touchpoint { .. }
+            | Reason::CodeSearched { .. }
+            | Reason::Oriented
+            | Reason::ErrorBefore
+            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken)),
             Reason::Replied => plain(By::You, &spoken),
             Reason::Summary => self.capsule_op(&spoken),
             Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(By::Retrieval, &spoken)),

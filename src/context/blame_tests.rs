@@ -180,6 +180,7 @@ fn a_pin_is_found_in_the_operations_where_no_step_is() {
         counted: None,
         renewals: 0,
         origin: None,
+        code: None,
     };
     let branch = BranchId(Uuid::from_u128(2));
     let change = Change::Mark { branch, target: turn(1), before: None, after: Some(Box::new(mark)) };

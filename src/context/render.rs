@@ -176,7 +176,7 @@ fn leads(row: &Row, layout: Layout) -> bool {
 
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
-        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory),
+        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
         // What a folder says of itself comes from outside, and rarely changes.
         Some(Section::Orientation) => true,
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
@@ -186,6 +186,7 @@ fn stands_before_turns(row: &Row, layout: Layout) -> bool {
 
 fn stands_in_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
+        Some(Section::Orientation) if row.kind == RowKind::Code => false,
         Some(Section::QuotedReply) => true,
         Some(
             Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,

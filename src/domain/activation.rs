@@ -26,6 +26,9 @@ pub struct Touch {
     /// It was found for the message.
     #[serde(skip_serializing_if = "no")]
     pub found: bool,
+    /// Somebody spoke of code that uses code of it, or that it uses.
+    #[serde(skip_serializing_if = "no")]
+    pub hop: bool,
     /// A tool that failed named something of it.
     #[serde(skip_serializing_if = "no")]
     pub against: bool,
@@ -74,6 +77,8 @@ pub struct Activation {
     pub plan: Milli,
     /// Added when it was found for a question of the present cluster.
     pub found: Milli,
+    /// Added when somebody spoke of code one use away from code of it.
+    pub hop: Milli,
     /// Taken off when a tool that failed named something of it.
     pub negative: Milli,
     /// From this activation on an item is leased.
@@ -102,6 +107,7 @@ impl Default for Activation {
             model: Milli(600),
             plan: Milli(200),
             found: Milli(400),
+            hop: Milli(300),
             negative: Milli(1_000),
             promote: Milli(2_000),
             turns: 2,

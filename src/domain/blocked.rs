@@ -59,6 +59,16 @@ pub enum Warning {
         /// It moves one step at a time and has not arrived.
         limited: bool,
     },
+    /// A file that was read earlier in this conversation was changed since; the request holds what was read.
+    FileChanged {
+        /// Which.
+        path: String,
+    },
+    /// Something in the focus is neither a file, a folder nor a symbol of the workspace.
+    FocusUnknown {
+        /// As it was written.
+        name: String,
+    },
     /// The model's `tokenizer.json` cannot be used; another vocabulary stands in.
     TokenizerUnused {
         /// Why.
@@ -118,6 +128,12 @@ impl Warning {
                 format!("{count} files with rules of the project stay out: this folder is not trusted.")
             }
             Self::RulesUnread { path, why } => format!("The rules in {path} stay out: the file {why}."),
+            Self::FileChanged { path } => {
+                format!("{path} was changed since it was read; the request holds its text of then.")
+            }
+            Self::FocusUnknown { name } => {
+                format!("{name} is in the focus, and no file, folder or symbol of the code is called so.")
+            }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::NotSearched => "Older messages are not looked through for this call, as you said.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {

@@ -63,6 +63,9 @@ pub struct Overrides {
     /// the branch stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
+    /// Files, folders and symbols to which looking at code keeps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub focus: Vec<String>,
     /// Pins that were suggested and turned down: they are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,

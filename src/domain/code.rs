@@ -1,7 +1,7 @@
 //! Code of a workspace in plain words: kinds of symbols, languages, touchpoints, the map, and what an index holds.
 //! Not for: how symbols are found (`code`).
 
-use super::hash::Hash;
+use super::hash::{Fields, Hash};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -186,13 +186,16 @@ pub struct Parts {
     pub exact: f32,
     /// Its size and what it is.
     pub prior: f32,
+    /// The focus.
+    #[serde(default)]
+    pub focus: f32,
 }
 
 impl Parts {
     /// The sum.
     #[must_use]
     pub fn sum(&self) -> f32 {
-        self.words + self.file + self.path + self.graph + self.near + self.exact + self.prior
+        self.words + self.file + self.path + self.graph + self.near + self.exact + self.prior + self.focus
     }
 }
 
@@ -229,6 +232,74 @@ pub struct Touchpoint {
     pub file_hash: Hash,
 }
 
+/// A symbol that a row or a mark is about, with its file as it was then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeRef {
+    /// The file beneath the workspace, with `/`.
+    pub path: String,
+    /// The symbol's full name.
+    pub qualified: String,
+    /// What it is.
+    pub kind: Kind,
+    /// First and last line, from 1.
+    pub lines: (u32, u32),
+    /// How many symbols of its file have the same full name and kind and stand before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub nth: u32,
+    /// The hash of the file.
+    pub file: Hash,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl CodeRef {
+    /// One hash for the symbol, whatever its file holds: by its file, its full name, what it is, and its place among those
+    /// that have all this in common.
+    #[must_use]
+    pub fn key(&self) -> Hash {
+        let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());
+        named.number(u64::from(self.nth)).finish()
+    }
+}
+
+/// A symbol by its name and place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// The file beneath the root, with `/`.
+    pub path: String,
+    /// What names it shortly and, in this workspace, for certain: its name, its type's before it, or its file's.
+    pub short: String,
+    /// With modules and types before it.
+    pub qualified: String,
+    /// What it is.
+    pub kind: Kind,
+    /// First and last line, from 1.
+    pub lines: (u32, u32),
+}
+
+impl Named {
+    /// `src/a.rs, lines 3 to 9 (Parser::parse)`: where a text comes from, for a heading.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let (first, last) = self.lines;
+        format!("{}, lines {first} to {last} ({})", self.path, self.short.rsplit('#').next().unwrap_or_default())
+    }
+}
+
+/// A symbol with its whole source as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sourced {
+    /// Which.
+    pub named: Named,
+    /// Its lines, with what looks like a secret masked.
+    pub text: String,
+    /// How many things are masked.
+    pub masked: usize,
+}
+
 /// A symbol that was not sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Near {
@@ -236,6 +307,12 @@ pub struct Near {
     pub path: String,
     /// The symbol.
     pub symbol: String,
+    /// Its full name.
+    pub qualified: String,
+    /// What it is.
+    pub kind: Kind,
+    /// First and last line, from 1.
+    pub lines: (u32, u32),
     /// Its score.
     pub score: f32,
     /// Why not.
@@ -253,6 +330,8 @@ pub enum NearWhy {
     },
     /// It stands in another one that is sent.
     Inside,
+    /// It stands in the request already.
+    Sent,
     /// Its file is not as it was read.
     Changed,
 }

@@ -1,6 +1,7 @@
 //! Marks: what a person (or the engine) decided about an item: pins, leases, exclusions, include once.
 //! Not for: what a mark does to a plan (`context`) or undo (`op`).
 
+use super::code::CodeRef;
 use super::hash::{Fields, Hash};
 use super::ids::{BranchId, NodeId};
 use serde::{Deserialize, Serialize};
@@ -169,6 +170,9 @@ pub struct Mark {
     /// For what was picked or brought back from another branch: where from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
+    /// For a symbol of the workspace's code: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<CodeRef>>,
 }
 
 /// Where a text came from that stands on a branch in whose path its messages are not.

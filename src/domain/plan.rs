@@ -2,6 +2,7 @@
 //! Not for: making plans (`context`), their input (`input`), why a row is in or out (`reason`) or a call that cannot be
 //! planned (`blocked`).
 
+use super::code::CodeRef;
 use super::hash::Hash;
 use super::ids::{BranchId, NodeId, SessionId};
 use super::mark::{Atom, MarkKind};
@@ -124,6 +125,8 @@ pub enum RowKind {
     Skills,
     /// A summary of a part of a program.
     Module,
+    /// Code of the workspace: the map of it, or a symbol.
+    Code,
 }
 
 impl RowKind {
@@ -148,6 +151,7 @@ impl RowKind {
             Self::Rules => "rules",
             Self::Skills => "skills",
             Self::Module => "module",
+            Self::Code => "code",
         }
     }
 }
@@ -179,6 +183,9 @@ pub struct Source {
     /// Which bytes of the message's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub span: Option<(u32, u32)>,
+    /// For code: which symbol, and its file as it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub code: Option<Box<CodeRef>>,
 }
 
 /// A score in thousandths with its parts; empty for what is not chosen by score. Not part of a plan's id.

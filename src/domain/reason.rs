@@ -55,6 +55,29 @@ pub enum Reason {
         /// Its place among what was found, from 1.
         rank: u32,
     },
+    /// In: the map of a trusted folder's code.
+    Oriented,
+    /// In, brought from the workspace's code: it fits what is asked.
+    Touchpoint {
+        /// Its place among what was found, from 1.
+        rank: u32,
+        /// Why, in words.
+        because: String,
+    },
+    /// In: the heading over what was found in code.
+    CodeSearched {
+        /// Symbols that were looked through.
+        among: u32,
+    },
+    /// Out: the message does not speak of code.
+    NoCode {
+        /// Why.
+        because: SkipWhy,
+    },
+    /// Out: its file was changed since, and it is no longer there.
+    StaleFile,
+    /// Out: the code is being read.
+    CodeReading,
     /// In: the heading over what was found.
     Searched {
         /// How many older messages were looked through.
@@ -257,11 +280,29 @@ impl Reason {
             Self::ByHand => "You wrote it into the exact request by hand.".into(),
             Self::EditedAway => "You edited the exact request by hand: it did not go as it stood.".into(),
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
-            Self::LevelsOver { percent } => {
-                format!(
-                    "The levels were more than {percent} % full, and it scores lowest of what is old enough to leave."
-                )
+            Self::LevelsOver { percent } => levels_over(*percent),
+            _ => self.about_code(),
+        }
+    }
+
+    /// The sentences about code.
+    fn about_code(&self) -> String {
+        match self {
+            Self::Oriented => {
+                "The folders and files of this trusted folder's code, so that the model knows its way.".into()
             }
+            Self::Touchpoint { rank, because } if because.is_empty() => {
+                format!("Code that fits this message: number {rank} of what was found.")
+            }
+            Self::Touchpoint { rank, because } => {
+                format!("Code that fits this message: number {rank}, for {because}.")
+            }
+            Self::CodeSearched { among } => {
+                format!("Heads what was found among {among} symbols of this trusted folder.")
+            }
+            Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
+            Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
+            Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
             _ => self.of_project(),
         }
     }
@@ -289,6 +330,12 @@ impl Reason {
             Self::GoOn => "go_on",
             Self::Retrieved { .. } => "retrieved",
             Self::Searched { .. } => "searched",
+            Self::Oriented => "oriented",
+            Self::Touchpoint { .. } => "touchpoint",
+            Self::CodeSearched { .. } => "code_searched",
+            Self::NoCode { .. } => "no_code",
+            Self::StaleFile => "stale_file",
+            Self::CodeReading => "code_reading",
             Self::Summary => "summary",
             Self::Memory { .. } => "memory",
             Self::ProjectRules { .. } => "project_rules",
@@ -332,6 +379,20 @@ fn of_file(changed: bool, left: u64) -> String {
         0 => changed.to_owned(),
         left => format!("{changed} Too large: {} bytes of it stay out.", grouped(left)),
     }
+}
+
+fn of_code(because: SkipWhy) -> &'static str {
+    match because {
+        SkipWhy::NotWanted => "this call goes without, as you said",
+        SkipWhy::NoContent => "the message names nothing to look for",
+        SkipWhy::Unknown => "nothing that the message names is there",
+        SkipWhy::Indexing => "it is being read",
+        SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol says enough of what the message names",
+    }
+}
+
+fn levels_over(percent: u32) -> String {
+    format!("The levels were more than {percent} % full, and it scores lowest of what is old enough to leave.")
 }
 
 fn leased(left: u32, engine: bool) -> String {

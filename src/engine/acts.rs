@@ -127,7 +127,8 @@ impl Core {
         if ours && before.is_none() {
             super::projecting::markable(kind)?;
         }
-        let noted = matches!(target, Atom::Section { .. }) && !ours && !self.is_memory(branch.id, &target);
+        let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
+        let noted = matches!(target, Atom::Section { .. }) && !named;
         if noted && kind.excludes() {
             return Ok(None);
         }
@@ -144,6 +145,7 @@ impl Core {
             counted: None,
             renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
+            code: self.code_ref(branch, &target),
         }))
     }
 
@@ -181,6 +183,7 @@ impl Core {
         let session = self.session_of(branch.id)?;
         match item {
             Item::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
+            Item::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
             Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),

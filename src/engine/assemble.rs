@@ -156,6 +156,7 @@ impl<'a> Work<'a> {
             at: first.map(|head| head.at),
             path: None,
             span: None,
+            code: None,
         }
     }
 

@@ -3,29 +3,32 @@
 //! Not for: symbols, ranking, touchpoints (`code`).
 
 use super::api::{Answer, CodeAct, Event, Ticket};
+use super::codebase::{Codebase, Disk, FRESH, Held};
 use super::setup::Setup;
 use crate::code::CodeError;
-use crate::code::build::{Change, Progress, renew};
+use crate::code::build::{Change, Folders, Progress, Round};
 use crate::code::cache::Cache;
 use crate::code::cards::{Limits, Sources, fill};
 use crate::code::index::Index;
 use crate::code::tuning::Tuning;
 use crate::code::walk::Bounds;
 use crate::code::words::Analyzer;
-use crate::code::{query, rank, scaffold};
-use crate::domain::code::{CodeFound, Fate, IndexStatus, Scaffold};
+use crate::code::{names, query, rank, scaffold};
+use crate::domain::code::{CodeFound, Fate, IndexStatus, Named, Sourced};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::tokens::{CountTokens, Encoding};
+use crate::export::secrets;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long what is known of a workspace counts as fresh while questions follow each other.
-const FRESH: Duration = Duration::from_secs(2);
+/// After this time a look goes through the whole folder, for files in folders that held none before.
+const WHOLE: Duration = Duration::from_secs(30);
 /// At most one event about progress in this time.
 const TELL: Duration = Duration::from_millis(500);
 /// Symbols that are ranked for one question.
@@ -35,7 +38,16 @@ const KEPT: usize = 16;
 /// The file that names the workspace that was indexed last.
 const LAST: &str = "last";
 
-struct Job {
+/// What the thread is asked.
+pub(super) enum Job {
+    /// A question; the answer comes as an event.
+    Ask(Box<Asked>),
+    /// The own workspace is compared with what is known of it, and maps that are wanted are drawn.
+    Freshen,
+}
+
+/// A question.
+pub(super) struct Asked {
     ticket: Ticket,
     act: CodeAct,
     root: Option<PathBuf>,
@@ -45,28 +57,35 @@ struct Job {
 
 /// The thread. Dropping it ends it: what is being read is given up, what was read is kept.
 pub(super) struct Coder {
-    jobs: Option<Sender<Job>>,
+    book: Codebase,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Coder {
-    /// Starts the thread; it does nothing until it is asked.
-    pub(super) fn start(setup: &Setup, events: Sender<Event>) -> Self {
+    /// Starts the thread; it does nothing until it is asked. `changed` is called when what plans are made of has changed.
+    pub(super) fn start(setup: &Setup, events: Sender<Event>, changed: impl Fn() + Send + 'static) -> Self {
         let (jobs, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));
+        let workspace = PathBuf::from(&setup.workspace);
+        let book = Codebase::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
         let worker = Worker {
             events,
             stop: Arc::clone(&stop),
-            workspace: PathBuf::from(&setup.workspace),
             kept: setup.code.clone().filter(|_| !setup.store.read_only()),
             counter: Arc::clone(&setup.counter),
-            held: None,
+            book: book.clone(),
+            changed: Box::new(changed),
             analyzer: Analyzer::default(),
         };
         let run = move || worker.run(&receiver);
         let thread = std::thread::Builder::new().name("pleach-code".into()).spawn(run).ok();
-        Self { jobs: Some(jobs), stop, thread }
+        Self { book, stop, thread }
+    }
+
+    /// What plans and tools look at.
+    pub(super) fn book(&self) -> Codebase {
+        self.book.clone()
     }
 
     /// Asks; the answer comes as an event.
@@ -78,91 +97,115 @@ impl Coder {
         encoding: Encoding,
     ) -> Result<(), Failure> {
         let gone = || Failure::new(FailureKind::Internal, "The thread that reads code is gone.");
-        self.jobs.as_ref().ok_or_else(gone)?.send(Job { ticket, act, root, encoding }).map_err(|_| gone())
+        let asked = Box::new(Asked { ticket, act, root, encoding });
+        self.book.send(Job::Ask(asked)).then_some(()).ok_or_else(gone)
     }
 }
 
 impl Drop for Coder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.jobs = None;
+        self.book.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// A workspace in memory.
-struct Held {
-    root: PathBuf,
-    index: Index,
-    cache: Option<Cache>,
-    progress: Progress,
-    notes: Vec<String>,
-    /// When it was last compared with the folder.
-    seen: Option<Instant>,
-    took: Duration,
-}
-
 struct Worker {
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
-    workspace: PathBuf,
     /// The folder of the files.
     kept: Option<PathBuf>,
     counter: Arc<dyn CountTokens>,
-    held: Option<Held>,
+    book: Codebase,
+    changed: Box<dyn Fn() + Send>,
     analyzer: Analyzer,
-}
-
-/// Reads files of the workspace as they are now.
-struct Disk<'a>(&'a Path);
-
-impl Sources for Disk<'_> {
-    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
-        std::fs::read(self.0.join(path)).ok().map(Into::into)
-    }
 }
 
 impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(job) = jobs.recv() {
-            let ticket = job.ticket;
-            let result = self.work(job);
-            let _ = self.events.send(Event::Answer { ticket, result });
+        let mut waiting: VecDeque<Job> = VecDeque::new();
+        while let Some(job) = waiting.pop_front().or_else(|| jobs.recv().ok()) {
+            waiting.extend(jobs.try_iter());
+            match job {
+                Job::Freshen => self.freshen(),
+                Job::Ask(asked) => {
+                    let ticket = asked.ticket;
+                    // Names are asked for with every letter typed; only the last of them is looked at.
+                    let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
+                    let outdated = asked.act.is_names() && waiting.iter().any(names);
+                    let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
+                    let _ = self.events.send(Event::Answer { ticket, result });
+                }
+            }
         }
     }
 
-    fn work(&mut self, job: Job) -> Result<Answer, Failure> {
-        let explicit = job.act == CodeAct::Index;
-        let root = self.root(job.root, explicit)?;
+    /// Looks at the own workspace for plans. What cannot be read is no failure: plans go without.
+    fn freshen(&mut self) {
+        let wanted = self.book.begins();
+        let root = self.book.own();
+        let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
+        let ready = self.ready(&root, false);
+        let held = self.read();
+        let now = held.as_ref().map(|held| held.round);
+        let drawn = held.as_ref().is_some_and(|held| self.book.draw_maps(held, wanted));
+        drop(held);
+        self.book.told(ready.is_err());
+        if ready.is_ok() && (drawn || before != now) {
+            (self.changed)();
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<Held>> {
+        self.book.held().read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
+        self.book.held().write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&mut self, asked: Asked) -> Result<Answer, Failure> {
+        let Asked { act, root, encoding, .. } = asked;
+        let explicit = act == CodeAct::Index;
+        // What goes into a message comes from the own workspace alone.
+        let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
             // Only a convenience: without it the next command may have to name its folder.
             let _ = std::fs::write(folder.join(LAST), root.as_os_str().as_encoded_bytes());
         }
-        match job.act {
-            CodeAct::Index => Ok(Answer::Indexed(Box::new(self.status()?))),
+        match act {
+            CodeAct::Index => self.with(status).map(|status| Answer::Indexed(Box::new(status))),
             CodeAct::Find { query, budget } => {
-                self.find(&query, budget, job.encoding).map(|found| Answer::Code(Box::new(found)))
+                self.find(&query, budget, encoding).map(|found| Answer::Code(Box::new(found)))
             }
             CodeAct::Map { budget, anchors } => {
-                self.map(budget, anchors, job.encoding).map(|map| Answer::Map(Box::new(map)))
+                let count = |text: &str| self.counter.count(encoding, text);
+                let map = |held: &Held| scaffold::scaffold(&held.index, &Disk(&held.root), &count, budget, anchors);
+                self.with(map).map(|map| Answer::Map(Box::new(map)))
+            }
+            CodeAct::Names { typed, most } => {
+                self.with(|held| names::find(&held.index, &typed, most)).map(Answer::Symbols)
+            }
+            CodeAct::Source(wanted) => {
+                self.with(|held| source(held, &wanted))?.map(|source| Answer::Source(Box::new(source)))
             }
         }
     }
 
     /// The folder that is meant, in full.
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
-        let chosen = named.unwrap_or_else(|| if explicit { self.workspace.clone() } else { self.usual() });
+        let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
         full.map_err(|error| Failure::user(format!("{} cannot be read: {error}.", chosen.display())))
     }
 
     /// The program's own folder if it was indexed, else the one indexed last, else its own.
     fn usual(&self) -> PathBuf {
-        let own = std::fs::canonicalize(&self.workspace).unwrap_or_else(|_| self.workspace.clone());
-        let known = self.held.as_ref().is_some_and(|held| held.root == own)
+        let own = self.book.own();
+        let known = self.read().as_ref().is_some_and(|held| held.root == own)
             || self.kept.as_ref().is_some_and(|folder| folder.join(file_name(&own)).exists());
         let last = || {
             let bytes = std::fs::read(self.kept.as_ref()?.join(LAST)).ok()?;
@@ -172,29 +215,52 @@ impl Worker {
         if known { own } else { last().unwrap_or(own) }
     }
 
-    fn held(&self) -> Result<&Held, Failure> {
-        self.held.as_ref().ok_or_else(|| Failure::new(FailureKind::Internal, "No code was read."))
+    fn with<T>(&self, what: impl FnOnce(&Held) -> T) -> Result<T, Failure> {
+        let held = self.read();
+        held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was read."))
     }
 
-    /// Brings a workspace into memory and up to date.
+    /// Brings a workspace into memory and up to date. Who looks at the index meanwhile waits only while records are put in:
+    /// listing and reading few files, and working out the graph, are done beside it.
     fn ready(&mut self, root: &Path, now: bool) -> Result<(), Failure> {
         let begun = Instant::now();
-        if self.held.as_ref().is_none_or(|held| held.root != root) {
-            self.held = None;
-            self.held = Some(self.open(root));
+        if self.read().as_ref().is_none_or(|held| held.root != root) {
+            self.write().take();
+            self.book.forget_maps();
+            let opened = self.open(root);
+            *self.write() = Some(opened);
         }
-        let Some(held) = &mut self.held else { return Ok(()) };
-        if !now && held.seen.is_some_and(|seen| seen.elapsed() < FRESH) {
+        let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
+        let (fresh, whole) = self.with(|held| (lately(held.seen, FRESH), !lately(held.surveyed, WHOLE)))?;
+        if !now && fresh {
             return Ok(());
         }
+        let bounds = Bounds::default();
+        let (mut round, surveyed) = self
+            .with(|held| {
+                let glanced = (!now && !whole)
+                    .then(|| Round::glance(&held.index, root, &held.folders, held.progress.more))
+                    .flatten();
+                match glanced {
+                    Some(round) => Ok((round, false)),
+                    None => Round::survey(&held.index, root, &bounds, &self.stop).map(|round| (round, true)),
+                }
+            })?
+            .map_err(failed)?;
+        round.read_ahead(root, &bounds, &self.stop);
+        self.take_in(round, root, &bounds, surveyed, begun)
+    }
+
+    /// Puts what was read into the index.
+    fn take_in(
+        &self,
+        round: Round,
+        root: &Path,
+        bounds: &Bounds,
+        surveyed: bool,
+        begun: Instant,
+    ) -> Result<(), Failure> {
         let (events, mut told) = (&self.events, None::<Instant>);
-        let Held { index, cache, .. } = held;
-        let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
-            (Some(cache), Change::Read(record)) => cache.keep(record),
-            (Some(cache), Change::Touched(path, stamp)) => cache.touched(path, stamp),
-            (Some(cache), Change::Gone(path)) => cache.gone(path),
-            (None, _) => {}
-        };
         let mut tell = |progress: Progress| {
             if told.is_none_or(|at| at.elapsed() > TELL) {
                 told = Some(Instant::now());
@@ -202,14 +268,40 @@ impl Worker {
                 let _ = events.send(Event::Coding { done, files, symbols });
             }
         };
-        let renewed = renew(index, root, &Bounds::default(), &self.stop, &mut keep, &mut tell);
+        let mut guard = self.write();
+        let Some(held) = guard.as_mut() else { return Ok(()) };
+        let idle = round.is_empty();
+        let Held { index, cache, .. } = held;
+        let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
+            (Some(cache), Change::Read(record)) => cache.keep(record),
+            (Some(cache), Change::Touched(path, stamp)) => cache.touched(path, stamp),
+            (Some(cache), Change::Gone(path)) => cache.gone(path),
+            (None, _) => {}
+        };
+        let quiet = &mut |_: Progress| ();
+        let tell: &mut dyn FnMut(Progress) = if idle { quiet } else { &mut tell };
+        let done = round.take_in(index, (root, bounds, &self.stop), &mut keep, tell);
+        index.tidy();
         let flushed = cache.as_mut().map_or(Ok(()), Cache::flush);
-        held.progress = renewed.map_err(failed)?;
         if let Err(error) = flushed {
             held.notes = vec![error.to_string()];
             held.cache = None;
         }
-        (held.seen, held.took) = (Some(Instant::now()), begun.elapsed());
+        held.progress = done.map_err(failed)?;
+        held.round += u64::from(!idle);
+        drop(guard);
+        let (graph, folders) =
+            self.with(|held| (held.index.graph_anew(), surveyed.then(|| Folders::of(&held.index, root))))?;
+        if let Some(held) = self.write().as_mut() {
+            if let Some(graph) = graph {
+                held.index.put_graph(graph);
+            }
+            if let Some(folders) = folders {
+                held.folders = folders;
+            }
+            held.surveyed = if surveyed { Some(begun) } else { held.surveyed };
+            (held.seen, held.took) = (Some(Instant::now()), begun.elapsed());
+        }
         Ok(())
     }
 
@@ -218,10 +310,13 @@ impl Worker {
             root: root.to_path_buf(),
             index: Index::default(),
             cache: None,
+            folders: Folders::default(),
             progress: Progress::default(),
             notes: Vec::new(),
             seen: None,
+            surveyed: None,
             took: Duration::ZERO,
+            round: 0,
         };
         let Some(folder) = &self.kept else { return held };
         let opened = private_folder(folder).map_err(CodeError::Cache).and_then(|()| {
@@ -245,69 +340,66 @@ impl Worker {
         held
     }
 
-    fn status(&self) -> Result<IndexStatus, Failure> {
-        let held = self.held()?;
-        let mut status = IndexStatus {
-            root: held.root.display().to_string(),
-            read: held.progress.read,
-            uses: held.index.graph().edges(),
-            more: held.progress.more,
-            elapsed_us: u64::try_from(held.took.as_micros()).unwrap_or(u64::MAX),
-            peak_bytes: peak(),
-            notes: held.notes.clone(),
-            ..IndexStatus::default()
-        };
-        for file in held.index.files() {
-            status.files += 1;
-            *status.fates.entry(file.fate).or_default() += 1;
-            status.errors += usize::from(file.errors);
-            if file.fate == Fate::Parsed
-                && let Some(language) = file.language
-            {
-                // The file itself is the first of its symbols.
-                let symbols = (file.count as usize).saturating_sub(1);
-                status.lines += u64::from(file.lines);
-                status.symbols += symbols;
-                let of = status.languages.entry(language.name().to_owned()).or_default();
-                *of = (of.0 + 1, of.1 + symbols);
-            }
-        }
-        Ok(status)
-    }
-
     fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeFound, Failure> {
         let begun = Instant::now();
         let tuning = Tuning::default();
         let asked = query::read(&mut self.analyzer, query, &tuning);
-        let mut found = self.look(&asked, budget, encoding, &tuning)?;
+        let counter = Arc::clone(&self.counter);
+        let count = |text: &str| counter.count(encoding, text);
+        let look = |held: &Held| {
+            let hits = rank::rank(&held.index, &asked, &tuning, RANKED);
+            let found = fill(&held.index, &hits, &Disk(&held.root), &count, Limits::within(budget));
+            (found, held.root.clone())
+        };
+        let (mut found, root) = self.with(look)?;
         if !found.changed.is_empty() {
-            let root = self.held()?.root.clone();
             self.ready(&root, true)?;
-            found = self.look(&asked, budget, encoding, &tuning)?;
+            found = self.with(look)?.0;
         }
         let elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let root = self.held()?.root.display().to_string();
-        Ok(CodeFound { root, items: found.items, near: found.near, elapsed_us })
+        Ok(CodeFound { root: root.display().to_string(), items: found.items, near: found.near, elapsed_us })
     }
+}
 
-    fn look(
-        &self,
-        asked: &query::Query,
-        budget: u32,
-        encoding: Encoding,
-        tuning: &Tuning,
-    ) -> Result<crate::code::cards::Found, Failure> {
-        let held = self.held()?;
-        let hits = rank::rank(&held.index, asked, tuning, RANKED);
-        let count = |text: &str| self.counter.count(encoding, text);
-        Ok(fill(&held.index, &hits, &Disk(&held.root), &count, Limits::within(budget)))
-    }
+/// A symbol's source as it stands in its file, if that is as it was read.
+pub(super) fn source(held: &Held, wanted: &Named) -> Result<Sourced, Failure> {
+    let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
+    let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
+    let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
+    let text = Disk(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
+    let text = text.ok_or_else(|| Failure::user(format!("{} is being changed.", file.shown)).todo("Take it again."))?;
+    let whole = names::lines(&text, symbol.lines);
+    let (text, masked) = secrets::mask(&whole);
+    Ok(Sourced { named: Named { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })
+}
 
-    fn map(&self, budget: u32, anchors: usize, encoding: Encoding) -> Result<Scaffold, Failure> {
-        let held = self.held()?;
-        let count = |text: &str| self.counter.count(encoding, text);
-        Ok(scaffold::scaffold(&held.index, &Disk(&held.root), &count, budget, anchors))
+fn status(held: &Held) -> IndexStatus {
+    let mut status = IndexStatus {
+        root: held.root.display().to_string(),
+        read: held.progress.read,
+        uses: held.index.graph().edges(),
+        more: held.progress.more,
+        elapsed_us: u64::try_from(held.took.as_micros()).unwrap_or(u64::MAX),
+        peak_bytes: peak(),
+        notes: held.notes.clone(),
+        ..IndexStatus::default()
+    };
+    for file in held.index.files() {
+        status.files += 1;
+        *status.fates.entry(file.fate).or_default() += 1;
+        status.errors += usize::from(file.errors);
+        if file.fate == Fate::Parsed
+            && let Some(language) = file.language
+        {
+            // The file itself is the first of its symbols.
+            let symbols = (file.count as usize).saturating_sub(1);
+            status.lines += u64::from(file.lines);
+            status.symbols += symbols;
+            let of = status.languages.entry(language.name().to_owned()).or_default();
+            *of = (of.0 + 1, of.1 + symbols);
+        }
     }
+    status
 }
 
 fn failed(error: CodeError) -> Failure {

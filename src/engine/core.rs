@@ -66,6 +66,8 @@ pub(super) enum Inbox {
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server of tools stands otherwise.
     Servers,
+    /// The workspace's code, or the map of it, is another than before.
+    CodeChanged,
     /// A server told of its models.
     Learned(Vec<(String, crate::domain::model::ModelInfo)>),
     /// Time to look whether another window wrote.
@@ -104,6 +106,8 @@ pub(super) struct Core {
     pub(super) coder: Coder,
     /// What the workspace says of itself.
     pub(super) project: Arc<Project>,
+    /// It changed while a plan was made; that one is to be made again.
+    pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -137,8 +141,7 @@ impl Core {
     pub(super) fn new(
         mut setup: Setup,
         project: Arc<Project>,
-        planner: Planner,
-        vectors: Option<Vectors>,
+        (planner, vectors, coder): (Planner, Option<Vectors>, Coder),
         inbox: Sender<Inbox>,
         events: Sender<Event>,
     ) -> Self {
@@ -147,7 +150,6 @@ impl Core {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
-            coder: Coder::start(&setup, events.clone()),
             project,
             store: setup.store.clone(),
             trusted: setup.trusted,
@@ -162,7 +164,9 @@ impl Core {
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
             recalling: HashSet::new(),
-            learned: Learned::default(),
+            learned: Learned { code: Some(coder.book()), ..Learned::default() },
+            coder,
+            code_due: false,
             meters: Meters::default(),
             planner,
             vectors,
@@ -218,6 +222,7 @@ impl Core {
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Servers => self.servers_changed(),
+                Inbox::CodeChanged => self.code_changed(),
                 Inbox::Learned(models) => self.learn_models(models),
                 Inbox::Look => self.look(),
                 Inbox::ProjectChanged => self.project_changed(),
@@ -283,6 +288,9 @@ impl Core {
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
+        }
+        if let Some(code) = &mut rules.code {
+            code.rules = self.all_rules(branch.id).into_iter().map(|(_, rule)| rule).collect();
         }
         Ok(rules)
     }

@@ -62,7 +62,7 @@ impl Core {
                 Ok(())
             }
             Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
-            Request::Code { root, act } => self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup)),
+            Request::Code { root, act } => self.ask_code(ticket, act, root),
             Request::Project(act) => self.project_act(ticket, act),
             Request::Doctor => {
                 self.doctor(ticket);

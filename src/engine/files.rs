@@ -1,13 +1,14 @@
 //! Files of the workspace for a message that is being written: their names by what was typed, and the text of one.
 //! Not for: what the model reads by itself (`tools`). Both want the folder's trust.
 
-use super::api::{Answer, FileList, Ticket};
+use super::api::{Answer, CodeAct, FileList, Ticket};
 use super::core::{Core, Inbox};
 use super::skills::PREFIX;
 use crate::domain::failure::Failure;
 use crate::domain::tokens::grouped;
 use crate::domain::trace::RunTools;
 use crate::export::secrets;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,21 @@ impl Core {
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Files(list)))));
         };
         let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
+    }
+
+    /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
+    /// list of files says why.
+    pub(super) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
+        let wanted = self.setup.orient.enabled || !act.is_names();
+        let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
+        match allowed {
+            Ok(()) if wanted => self.coder.ask(ticket, act, root, super::setup::encoding(&self.setup)),
+            Ok(()) | Err(_) if act.is_names() => {
+                self.answer(ticket, Ok(Answer::Symbols(Vec::new())));
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// The text of a file, on a thread of its own.

@@ -318,6 +318,7 @@ pub(super) fn source(
         at: snapshot.path.nodes.get(at).map(|node| node.at),
         path: None,
         span,
+        code: None,
     }
 }
 

@@ -84,6 +84,9 @@ pub(super) struct Gatherer {
     pub(super) questions: super::subjects::Questions,
     /// What the workspace says of itself.
     pub(super) project: Option<Arc<super::project::Project>>,
+    /// The workspace's code.
+    pub(super) code: Option<super::codebase::Codebase>,
+    pub(super) analyzer: crate::code::words::Analyzer,
 }
 
 impl Gatherer {
@@ -100,6 +103,8 @@ impl Gatherer {
             facts: super::facts::Memory::default(),
             questions: super::subjects::Questions::default(),
             project: None,
+            code: None,
+            analyzer: crate::code::words::Analyzer::default(),
         }
     }
 
@@ -135,6 +140,7 @@ impl Gatherer {
         found.bag.subject = super::subjects::place(self, snapshot, asked.as_deref())?;
         remembered::add(self, snapshot, asked.as_deref(), &mut found)?;
         super::repeats::add(self, snapshot, &mut found)?;
+        super::orient::add(self, snapshot, asked.as_deref(), &mut found)?;
         found::add(self, snapshot, asked, &mut found)?;
         super::suggested::add(snapshot, &mut found.input);
         Ok(found)

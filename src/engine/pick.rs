@@ -200,6 +200,7 @@ fn blank(target: Atom) -> Mark {
         counted: None,
         renewals: 0,
         origin: None,
+        code: None,
     }
 }
 

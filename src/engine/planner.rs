@@ -290,7 +290,10 @@ fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Resu
         .included()
         .filter(|row| {
             use RowKind as K;
-            matches!(row.kind, K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module)
+            matches!(
+                row.kind,
+                K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
+            )
         })
         .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| bag.recipes.contains_key(&text)))
         .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))

@@ -188,6 +188,7 @@ impl Core {
     /// Looks whether another window wrote, and takes over what it did. And tries again what the store refused.
     pub(super) fn look(&mut self) {
         self.retry_stalled();
+        self.watch_code();
         let Ok(version) = self.store.data_version() else { return };
         if version == self.data_version {
             return;

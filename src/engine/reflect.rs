@@ -246,6 +246,9 @@ impl Core {
         for turn in &refers[1] {
             found.entry(*turn).or_default().model = true;
         }
+        for turn in holders(&texts, &self.uses_away(scene.branch.id, &(&own | &spoken))) {
+            found.entry(turn).or_default().hop = true;
+        }
         for turn in holders(&texts, &self.failed_on(scene)?) {
             found.entry(turn).or_default().against = true;
         }

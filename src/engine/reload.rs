@@ -27,6 +27,7 @@ impl Core {
         setup.named = setup.named.take().map(|_| fresh.named);
         setup.output_limit = fresh.output_limit;
         setup.project = fresh.project.clone();
+        setup.orient = fresh.orient;
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
         setup.models = fresh.models;

@@ -162,6 +162,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
             at: Some(head.at),
             path: None,
             span: None,
+            code: None,
         },
         scores: Scores::default(),
     }

@@ -302,7 +302,7 @@ impl Core {
 
     /// What runs the tools of a branch.
     pub(super) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
-        let own = self.setup.tools.clone().filter(|_| self.trusted)?;
+        let own = self.with_code(branch, self.setup.tools.clone().filter(|_| self.trusted))?;
         let off = self.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
         Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit }))
@@ -331,9 +331,8 @@ fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, App
 }
 
 /// The tools that go with a branch's calls: the program's own, then the servers', without what is switched off.
-pub(super) fn specs(own: &dyn RunTools, offered: &[Offered], off: &[String]) -> Vec<ToolSpec> {
+pub(super) fn specs(mut all: Vec<ToolSpec>, offered: &[Offered], off: &[String]) -> Vec<ToolSpec> {
     let none = off.iter().any(|key| key == OWN);
-    let mut all = own.specs();
     all.retain(|spec| !none && !off.contains(&spec.name));
     all.extend(offered.iter().filter(|tool| !mcp::is_off(off, &tool.server, &tool.tool)).map(|tool| tool.spec.clone()));
     all
@@ -361,7 +360,7 @@ impl Runner {
 
 impl RunTools for Runner {
     fn specs(&self) -> Vec<ToolSpec> {
-        specs(&*self.own, &self.offered, &self.off)
+        specs(self.own.specs(), &self.offered, &self.off)
     }
 
     fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {

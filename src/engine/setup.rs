@@ -9,6 +9,7 @@ use crate::domain::hash::Fields;
 use crate::domain::mcp::{Named, Offered, ToolServers};
 use crate::domain::mode::Mode;
 use crate::domain::model::{ModelInfo, Profile, Quirk};
+use crate::domain::orient::Orienting;
 use crate::domain::plan::Budget;
 use crate::domain::policy::{Layout, PolicySpec, StateBlock};
 use crate::domain::provider::{Provider, ProviderError};
@@ -91,6 +92,8 @@ pub struct Fresh {
     pub named: Arc<dyn Fn() -> Named + Send + Sync>,
     /// Most bytes of a result of theirs.
     pub output_limit: usize,
+    /// What goes of the workspace's code into calls.
+    pub orient: Orienting,
     /// Rules of the configuration about calls to tools.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -151,6 +154,8 @@ pub struct Setup {
     pub named: Option<Arc<dyn Fn() -> Named + Send + Sync>>,
     /// Most bytes of a result of theirs.
     pub output_limit: usize,
+    /// What goes of the workspace's code into calls.
+    pub orient: Orienting,
     /// Rules about calls to tools that the settings give.
     pub tool_rules: Vec<crate::domain::consent::Rule>,
     /// Tool rounds in a turn.
@@ -204,6 +209,8 @@ pub(super) struct Rules {
     /// Texts that go with every call; says nothing about the wire.
     pub(super) prompts: Arc<Prompts>,
     pub(super) tools: Vec<ToolSpec>,
+    /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
+    pub(super) code: Option<super::orient::CodeRules>,
     /// Summaries that are made by themselves; says nothing about a request.
     pub(super) compaction: Compaction,
 }
@@ -222,6 +229,25 @@ pub(super) struct Learned {
     pub(super) models: HashMap<(String, String), ModelInfo>,
     /// Tools of servers that are there and approved.
     pub(super) offered: Arc<Vec<Offered>>,
+    /// The workspace's code.
+    pub(super) code: Option<super::codebase::Codebase>,
+}
+
+impl Learned {
+    /// Whether the model is offered tools for code.
+    pub(super) fn offers_code(&self, setup: &Setup) -> bool {
+        let wanted = setup.orient.enabled && setup.orient.tools;
+        wanted && self.code.as_ref().is_some_and(super::codebase::Codebase::holds_code)
+    }
+
+    /// The program's own tools, those for code among them where there is code.
+    pub(super) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
+        let mut all = own.specs();
+        if self.offers_code(setup) {
+            all.extend(super::code_tools::specs());
+        }
+        all
+    }
 }
 
 /// Works out the rules: command line above branch above configuration above policy.
@@ -248,15 +274,24 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     })?;
     let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
-    let tools = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
-    let tools = tools.map(|own| super::servers::specs(&**own, &learned.offered, &branch.overrides.tools_off));
+    let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
+    let tools = own
+        .map(|own| {
+            super::servers::specs(learned.own_specs(setup, &**own), &learned.offered, &branch.overrides.tools_off)
+        })
+        .unwrap_or_default();
     Ok(Rules {
         budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
         prompts: setup.prompts.clone(),
-        tools: tools.unwrap_or_default(),
+        tools,
+        code: (setup.orient.enabled && trusted).then(|| super::orient::CodeRules {
+            orienting: setup.orient,
+            focus: branch.overrides.focus.clone(),
+            rules: Vec::new(),
+        }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
         model,

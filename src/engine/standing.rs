@@ -26,6 +26,7 @@ pub(super) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Ma
         counted: scene.live.card.user.and_then(|id| scene.session.tree.get(id)).map(|head| head.key),
         renewals,
         origin: None,
+        code: None,
     })
 }
 

@@ -152,6 +152,7 @@ pub(super) fn add(snapshot: &super::snapshot::Snapshot, input: &mut PlanInput) {
             at: Some(suggestion.head.at),
             path: None,
             span: None,
+            code: None,
         },
         scores: Scores::default(),
     }));

@@ -137,7 +137,9 @@ impl Core {
         let Titled { ticket, session, branch, sources, result, runs } = titled;
         self.titling.remove(&session);
         if let Ok(open) = self.session_mut(branch) {
-            runs.iter().for_each(|run| open.put_run(run));
+            for run in &runs {
+                open.put_run(run);
+            }
         }
         for run in runs {
             self.say(Event::Run(Box::new(run)));
@@ -167,11 +169,12 @@ impl Core {
     }
 
     /// In memory and on the screen.
-    pub(super) fn show_title(&mut self, card: SessionCard, title: String) {
+    pub(super) fn show_title(&mut self, mut card: SessionCard, title: String) {
         if let Some(session) = self.sessions.get_mut(&card.id) {
             session.card.title.clone_from(&title);
         }
-        self.say(Event::Card(SessionCard { title, ..card }));
+        card.title = title;
+        self.say(Event::Card(card));
     }
 }
 
@@ -180,7 +183,7 @@ fn ask(errand: &Errand, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<S
     let mut text = String::new();
     for node in errand.store.nodes(sources)? {
         let words: String = told(&node.head, &node.content).chars().take(READ).collect();
-        text.push_str(&format!("{}: {}\n\n", node.head.role.name(), words.trim()));
+        text.extend([node.head.role.name(), ": ", words.trim(), "\n\n"]);
     }
     let (text, _) = secrets::mask(&text);
     let order = Order {

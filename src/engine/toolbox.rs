@@ -10,7 +10,7 @@ use crate::domain::ids::BranchId;
 use crate::domain::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tokens::Encoding;
 use crate::domain::toolbox::{FileCard, FileServer, ServerCard, ToolCard, Toolbox};
-use crate::domain::trace::{RunTools, ToolSpec};
+use crate::domain::trace::ToolSpec;
 
 impl Core {
     /// All tools, as a branch has them.
@@ -24,18 +24,19 @@ impl Core {
         let rules = branch.as_ref().map(|branch| self.rules(branch)).transpose()?;
         let encoding = rules.as_ref().map_or_else(|| setup::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
-        let own = self.setup.tools.as_ref().map(|own| self.own_card(&**own, &off, encoding));
+        let own = self
+            .setup
+            .tools
+            .as_ref()
+            .map(|own| self.own_card(self.learned.own_specs(&self.setup, &**own), &off, encoding));
         let servers = self.setup.foreign.servers();
         let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
         let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
         let specs = match &rules {
             Some(rules) => rules.tools.clone(),
-            None => self
-                .setup
-                .tools
-                .as_ref()
-                .filter(|_| self.trusted)
-                .map_or_else(Vec::new, |own| specs(&**own, &self.learned.offered, &off)),
+            None => self.setup.tools.as_ref().filter(|_| self.trusted).map_or_else(Vec::new, |own| {
+                specs(self.learned.own_specs(&self.setup, &**own), &self.learned.offered, &off)
+            }),
         };
         Ok(Toolbox {
             built: crate::mcp::BUILT,
@@ -62,7 +63,7 @@ impl Core {
         }
     }
 
-    fn own_card(&self, own: &dyn RunTools, off: &[String], encoding: Encoding) -> ServerCard {
+    fn own_card(&self, own: Vec<ToolSpec>, off: &[String], encoding: Encoding) -> ServerCard {
         let card = |spec: ToolSpec| ToolCard {
             key: spec.name.clone(),
             tool: spec.name.clone(),
@@ -75,7 +76,7 @@ impl Core {
             waits: false,
             before: None,
         };
-        let tools: Vec<ToolCard> = own.specs().into_iter().map(card).collect();
+        let tools: Vec<ToolCard> = own.into_iter().map(card).collect();
         let state = if self.trusted {
             ServerState::Ready
         } else {

@@ -161,11 +161,12 @@ fn own() -> impl Strategy<Value = Vec<Own>> {
         (any::<bool>(), words())
             .prop_map(move |(has, text)| (has && !text.trim().is_empty()).then_some(Own { section, text }))
     };
-    let ours = (some(Section::Personality), some(Section::Guidelines), some(Section::State));
-    (ours, some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8).prop_map(|((a, b, c), d, e, none)| {
+    let ours =
+        (some(Section::Personality), some(Section::Guidelines), some(Section::State), some(Section::Orientation));
+    (ours, some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8).prop_map(|((a, b, c, map), d, e, none)| {
         let system = Own { section: Section::System, text: "Be exact.".into() };
         let first = (none > 0).then_some(system);
-        [first, a, b, c, d, e].into_iter().flatten().collect()
+        [first, a, b, c, map, d, e].into_iter().flatten().collect()
     })
 }
 

@@ -25,6 +25,7 @@ mod looking;
 mod mcp;
 mod memory;
 mod meter;
+mod orient;
 mod project;
 #[cfg(unix)]
 mod pty;

@@ -138,6 +138,8 @@ fn own(text: &str) -> Own {
         "rules" => Section::Orientation,
         "state" => Section::State,
         "quote" => Section::QuotedReply,
+        "map" => Section::Orientation,
+        "code" => Section::Retrieved,
         "go-on" => Section::UserMessage,
         other => panic!("{other:?}"),
     };

@@ -3,6 +3,7 @@
 
 use super::draft::Draft;
 use crate::domain::capsule::CapsuleKind;
+use crate::domain::code::Named;
 use crate::domain::condense::By;
 use crate::domain::consent::{Rule, RuleScope};
 use crate::domain::hash::Hash;
@@ -226,6 +227,27 @@ pub enum CodeAct {
         /// How many symbols.
         anchors: usize,
     },
+    /// Symbols of the program's own workspace by what is typed of a name, best first. Wants the folder's trust.
+    Names {
+        /// What is typed.
+        typed: String,
+        /// At most so many.
+        most: usize,
+    },
+    /// The source of a symbol of the program's own workspace, to go with a message. Wants the folder's trust.
+    Source(Box<Named>),
+}
+
+impl CodeAct {
+    /// Whether it asks for names while one is typed.
+    pub(in crate::engine) fn is_names(&self) -> bool {
+        matches!(self, Self::Names { .. })
+    }
+
+    /// Whether it is about the program's own workspace alone, and wants its trust.
+    pub(in crate::engine) fn is_own(&self) -> bool {
+        matches!(self, Self::Names { .. } | Self::Source(_))
+    }
 }
 
 /// What is asked about things that have versions: state, summaries, memories, policies.

@@ -3,7 +3,7 @@
 
 use super::traces::TraceWhole;
 use crate::domain::branch::{Branch, SessionCard};
-use crate::domain::code::{CodeFound, IndexStatus, Scaffold};
+use crate::domain::code::{CodeFound, IndexStatus, Named, Scaffold, Sourced};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::consent::{Rule, RuleScope};
@@ -131,6 +131,10 @@ pub enum Answer {
     Indexed(Box<IndexStatus>),
     /// Code that a question is about.
     Code(Box<CodeFound>),
+    /// Symbols by what is typed of a name.
+    Symbols(Vec<Named>),
+    /// A symbol's source.
+    Source(Box<Sourced>),
     /// The map of a workspace's code.
     Map(Box<Scaffold>),
     /// What was looked up.

@@ -47,6 +47,7 @@ fn a_mark_that_changed_stays() {
         counted: None,
         renewals: 0,
         origin: None,
+        code: None,
     };
     let put = |expect, mark| store.write(vec![Write::PutMark { branch: scene.branch, target, expect, mark }]);
     assert!(matches!(put(Some(1), Some(mark(2))), Err(StoreError::Moved)));

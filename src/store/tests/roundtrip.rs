@@ -150,6 +150,7 @@ fn mark(text: &str, revision: u64) -> Mark {
         counted: Some(Hash::of(b"u")),
         renewals: 2,
         origin: None,
+        code: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
 //! Not for: sending (`update`) or commands (`slash`).
 
+use crate::domain::attached;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mode::SearchWish;
 use crate::domain::safe::Safe;
@@ -48,11 +49,11 @@ struct Paste {
     text: Arc<str>,
 }
 
-/// A file that goes with the message as long as its name stands in it.
+/// A file or symbol that goes with the message as long as its name stands in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Attached {
     token: String,
-    path: String,
+    place: String,
     text: Arc<str>,
 }
 
@@ -232,10 +233,10 @@ impl Composer {
         self.pastes.iter().filter(there).map(|paste| (paste.chip.as_str(), &paste.text))
     }
 
-    /// The files that go with the message: path and text.
+    /// The files and symbols that go with the message: where from, and text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
         let lines = self.area.lines();
-        self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.path.as_str(), &file.text))
+        self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.place.as_str(), &file.text))
     }
 
     /// Line and column of the cursor, in characters.
@@ -254,14 +255,14 @@ impl Composer {
         area.insert_str(format!("{name} "));
     }
 
-    /// Lets a file go with the message whose name stands in it. False when it does not, or no longer.
-    pub fn attach(&mut self, path: &str, text: Arc<str>) -> bool {
-        let token = format!("@{path}");
+    /// Lets the text of a file or symbol go with the message whose name stands in it. False when it does not, or no longer.
+    pub fn attach(&mut self, name: &str, place: &str, text: Arc<str>) -> bool {
+        let token = format!("@{name}");
         if !named(self.area.lines(), &token) {
             return false;
         }
-        self.files.retain(|file| file.path != path);
-        self.files.push(Attached { token, path: path.to_owned(), text });
+        self.files.retain(|file| file.token != token && file.place != place);
+        self.files.push(Attached { token, place: place.to_owned(), text });
         self.whole = None;
         true
     }
@@ -440,7 +441,16 @@ impl Composer {
 
 /// Whether a name stands in the text as one word.
 fn named(lines: &[String], token: &str) -> bool {
-    let ends = |rest: &str| rest.chars().next().is_none_or(|c| !(c.is_alphanumeric() || "/_-".contains(c)));
+    let goes_on = |rest: &str| {
+        let mut next = rest.chars();
+        match (next.next(), next.next()) {
+            (Some('.'), Some(then)) => then.is_alphanumeric(),
+            (Some(':'), Some(then)) => then == ':',
+            (Some(c), _) => c.is_alphanumeric() || "/_-#".contains(c),
+            (None, _) => false,
+        }
+    };
+    let ends = |rest: &str| !goes_on(rest);
     lines.iter().any(|line| line.match_indices(token).any(|(at, _)| ends(&line[at + token.len()..])))
 }
 
@@ -448,10 +458,11 @@ fn named(lines: &[String], token: &str) -> bool {
 fn behind(text: &mut String, file: &Attached) {
     let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    let kind = file.path.rsplit_once('.').map_or("", |(_, kind)| kind);
+    let path = attached::path(&file.place);
+    let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
     let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
     let end = if file.text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(text, "\n\nFile {}:\n{fence}{kind}\n{}{end}{fence}", file.path, file.text);
+    let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attached::heading(&file.place), file.text);
 }
 
 /// Lines with their folded pastes opened, and the files behind them whose names stand in them.
@@ -496,14 +507,14 @@ mod tests {
         composer.paste("why does @au");
         composer.put_name(2, "src/auth.rs");
         assert_eq!(composer.first_line(), "why does @src/auth.rs ");
-        assert!(composer.attach("src/auth.rs", "fn x() {} // ```\n".into()));
+        assert!(composer.attach("src/auth.rs", "src/auth.rs", "fn x() {} // ```\n".into()));
         composer.paste("fail?");
         let want = "why does @src/auth.rs fail?\n\nFile src/auth.rs:\n````rs\nfn x() {} // ```\n````";
         assert_eq!(&*composer.text(), want);
         assert_eq!(composer.files().count(), 1);
         composer.replace("why does @src/auth.rsx fail?", DraftKind::Message);
         assert_eq!((&*composer.text(), composer.files().count()), ("why does @src/auth.rsx fail?", 0));
-        assert!(!composer.attach("src/auth.rs", "".into()), "its name is gone");
+        assert!(!composer.attach("src/auth.rs", "src/auth.rs", "".into()), "its name is gone");
     }
 
     #[test]

@@ -148,6 +148,8 @@ pub enum Purpose {
     CopyPolicy(String),
     /// A message's name.
     Label(NodeId),
+    /// What looking at code keeps to on the branch stood on.
+    Focus,
     /// Why a call to a tool that waits there is refused.
     Refuse(BranchId, usize),
 }

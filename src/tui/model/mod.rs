@@ -205,8 +205,13 @@ pub enum Pending {
     Reload(bool),
     /// Names for the one that is being typed.
     Complete(complete::Source),
-    /// The text of a file that goes with the message.
-    Attach(String),
+    /// The text of a file or symbol that goes with the message.
+    Attach {
+        /// What stands behind its `@`.
+        name: String,
+        /// Where it comes from.
+        place: String,
+    },
     /// Keeping a draft.
     Kept,
     /// Earlier messages of a session, for the composer.

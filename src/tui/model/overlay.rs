@@ -286,7 +286,9 @@ impl Overlay {
             _ if row.pin.is_some() => None,
             RowKind::Range => Some("These are many turns in one row; open it and take them one by one."),
             RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
-            RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module => None,
+            RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module | RowKind::Code => {
+                None
+            }
             _ if open => Some("This is what is asked; it always goes."),
             _ => Some("This text goes by the settings, not by marks."),
         }

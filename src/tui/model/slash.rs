@@ -34,6 +34,11 @@ pub const WORDED: &[Worded] = &[
         sentence: "Put your next messages into this lane; without a name, say which it is.",
     },
     Worded {
+        name: "focus",
+        words: "PATH|SYMBOL …|none",
+        sentence: "Keep to these files, folders and symbols where code is looked at; without words, say which.",
+    },
+    Worded {
         name: "task",
         words: "NAME|done [OUTCOME]",
         sentence: "Begin a task on this branch, or end it; without words, say which is running.",

@@ -3,8 +3,8 @@
 
 use super::engine::{show, solved};
 use super::{
-    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox, traces,
-    trials, trouble, workshop,
+    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox,
+    traces, trials, trouble, workshop,
 };
 use crate::domain::branch::Branch;
 use crate::domain::failure::{Failure, FailureKind};
@@ -39,7 +39,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Bodies(_), result) => bodies(model, result),
-        (Pending::Attach(path), result) => completing::attached(model, &path, result),
+        (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
@@ -86,6 +86,7 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
     match (what_for, answer) {
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
         (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::came(model, &id, *whole, copy, out),
+        (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),
         (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);

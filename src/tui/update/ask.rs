@@ -244,6 +244,7 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
         "layout" => overrides.layout = given,
         "personality" => overrides.personality = given,
         "compare" => return compare::named(model, words, out),
+        "focus" => return super::focus::typed(model, words, out),
         "lane" if words.is_empty() => {
             let lane = model.session.as_ref().map_or(Lane::Root, crate::tui::model::session::Session::lane);
             let text = format!("Your next message goes into the lane {}.", lane.title());

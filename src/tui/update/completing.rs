@@ -2,13 +2,15 @@
 //! Not for: commands after a slash (`ask`).
 
 use super::send;
+use crate::domain::code::Named;
 use crate::domain::failure::Failure;
 use crate::domain::tokens::grouped;
-use crate::engine::api::{Answer, FileAct, FileList, Request};
-use crate::tui::model::complete::{Popup, Source, mention};
+use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request};
+use crate::tui::model::complete::{Item, Popup, Source, mention};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use std::sync::Arc;
 
 /// Names asked for.
 const MOST: usize = 50;
@@ -29,12 +31,16 @@ pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let fresh = popup.ticket == 0 || popup.word != word;
     (popup.at, popup.word) = (at, word.clone());
     if fresh && !popup.closed {
-        popup.ticket = send(
-            model,
-            Request::Files(FileAct::Find { query: word, limit: MOST }),
-            Pending::Complete(Source::Files),
-            out,
-        );
+        // Symbols are asked for once there is a letter to go by.
+        if word.is_empty() {
+            popup.symbols = 0;
+            popup.fill(Source::Symbols, Vec::new());
+        } else {
+            let act = CodeAct::Names { typed: word.clone(), most: MOST };
+            popup.symbols = send(model, Request::Code { root: None, act }, Pending::Complete(Source::Symbols), out);
+        }
+        let request = Request::Files(FileAct::Find { query: word, limit: MOST });
+        popup.ticket = send(model, request, Pending::Complete(Source::Files), out);
     }
     model.popup = Some(popup);
 }
@@ -42,7 +48,15 @@ pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Names came.
 pub(super) fn came(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
-        popup.fill(Source::Files, list.paths, list.note);
+        popup.fill(Source::Files, list.paths.into_iter().map(Item::file).collect());
+        popup.note = list.note;
+    }
+}
+
+/// Symbols came.
+pub(super) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<Named>) {
+    if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
+        popup.fill(Source::Symbols, symbols.into_iter().map(Item::symbol).collect());
     }
 }
 
@@ -76,21 +90,28 @@ pub(super) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     model.popup = None;
     model.composer.put_name(typed, &item.name);
     model.plan.touch(model.now);
-    match item.source {
-        Source::Files => {
-            let request = Request::Files(FileAct::Read { path: item.name.clone() });
-            send(model, request, Pending::Attach(item.name), out);
+    let (request, place) = match item.symbol {
+        None => (Request::Files(FileAct::Read { path: item.name.clone() }), item.name.clone()),
+        Some(named) => {
+            let place = named.place();
+            (Request::Code { root: None, act: CodeAct::Source(named) }, place)
         }
-    }
+    };
+    send(model, request, Pending::Attach { name: item.name, place }, out);
     true
 }
 
-/// The file's text came, or why it does not.
-pub(super) fn attached(model: &mut Model, path: &str, result: Result<Answer, Failure>) {
+/// The text of a file or symbol came, or why it does not.
+pub(super) fn attached(model: &mut Model, name: &str, place: String, result: Result<Answer, Failure>) {
+    let result = result.map(|answer| match answer {
+        Answer::Attached { text, masked } => Some((text, masked, place)),
+        Answer::Source(found) => Some((Arc::from(&*found.text), found.masked, found.named.place())),
+        _ => None,
+    });
     match result {
-        Ok(Answer::Attached { text, masked }) => {
+        Ok(Some((text, masked, place))) => {
             let bytes = grouped(text.len() as u64);
-            if !model.composer.attach(path, text) {
+            if !model.composer.attach(name, &place, text) {
                 return;
             }
             model.plan.touch(model.now);
@@ -99,10 +120,10 @@ pub(super) fn attached(model: &mut Model, path: &str, result: Result<Answer, Fai
                 0 => String::new(),
                 n => format!(" {n} of what looks like secrets in it is masked."),
             };
-            let text = format!("{path} goes with the message, {bytes} bytes as it is now; {key} shows it.{secret}");
+            let text = format!("{place} goes with the message, {bytes} bytes as it is now; {key} shows it.{secret}");
             model.status.say(if masked > 0 { Weight::Trouble } else { Weight::Notice }, text, model.now);
         }
-        Ok(_) => {}
+        Ok(None) => {}
         Err(failure) => {
             let text = format!("{} Only its name is in the message.", failure.what);
             model.status.say(Weight::Trouble, text, model.now);

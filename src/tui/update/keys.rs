@@ -243,6 +243,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::Memories => memories::open(model, out),
         Action::Themes => comfort::themes(model),
         Action::StartRace => comfort::start_race(model),
+        Action::Focus => super::focus::prompt(model),
         Action::Reload => out.push(Cmd::Reload(true)),
         Action::NextLayout
         | Action::Zen

@@ -16,6 +16,7 @@ mod copying;
 mod drafts;
 mod engine;
 mod find;
+mod focus;
 mod keys;
 mod ledger;
 mod lists;

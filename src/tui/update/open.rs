@@ -429,7 +429,7 @@ fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &m
 fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Prompt(Prompt { text, purpose, .. })) = model.layers.pop() else { return };
     let text = text.trim().to_owned();
-    if text.is_empty() && !matches!(purpose, Purpose::NewSession | Purpose::Label(_)) {
+    if text.is_empty() && !matches!(purpose, Purpose::NewSession | Purpose::Label(_) | Purpose::Focus) {
         return;
     }
     match purpose {
@@ -442,6 +442,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             lists::filter_changed(model, out);
         }
         Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
+        Purpose::Focus => super::focus::set(model, &text, out),
         Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => super::memories::remember(model, &text, out),
         Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),

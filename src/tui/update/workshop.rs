@@ -323,7 +323,8 @@ pub(super) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
-    send(model, Request::Files(FileAct::Read { path: path.clone() }), Pending::Attach(path), out);
+    let pending = Pending::Attach { name: path.clone(), place: path.clone() };
+    send(model, Request::Files(FileAct::Read { path }), pending, out);
 }
 
 /// Takes the selected policy for the branch (undoable), or the selected skill for the message.

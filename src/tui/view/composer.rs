@@ -2,6 +2,7 @@
 //! Not for: editing (the text area does that).
 
 use super::{Look, paint};
+use crate::domain::code::Named;
 use crate::tui::model::complete::Popup;
 use crate::tui::model::composer::DraftKind;
 use crate::tui::model::plan::Solved;
@@ -242,6 +243,11 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
     }
 }
 
+/// `function  src/a.rs:12`: what a symbol is, and where.
+fn place_of(named: &Named) -> String {
+    format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
+}
+
 /// The list of names while one is typed, over the composer.
 fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
@@ -255,10 +261,14 @@ fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
     let from = (popup.cursor + 1).saturating_sub(page);
     let mut places = area.rows();
     for ((at, item), place) in popup.items.iter().enumerate().skip(from).take(page).zip(&mut places) {
-        let (folder, own) = item.name.rsplit_once('/').map_or(("", item.name.as_str()), |(f, own)| (f, own));
+        let symbol = item.symbol.as_deref();
+        let (folder, own) = match symbol {
+            Some(named) => (place_of(named), item.name.rsplit('#').next().unwrap_or_default()),
+            None => item.name.rsplit_once('/').map_or((String::new(), item.name.as_str()), |(f, own)| (f.into(), own)),
+        };
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
-        line.push(Ink::Dim, &format!("  {}", text::fit(folder, room, look.theme.glyphs.ellipsis)));
+        line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
         let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
         paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
         if at == popup.cursor {

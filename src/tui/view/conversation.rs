@@ -248,6 +248,11 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         line.push(Ink::Dim, &format!(" {} task ", glyphs.dot));
         line.push(Ink::Accent, &text::fit(task, room / 4, glyphs.ellipsis));
     }
+    if let [first, more @ ..] = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default() {
+        let rest = if more.is_empty() { String::new() } else { format!(" +{}", more.len()) };
+        line.push(Ink::Dim, &format!(" {} focus ", glyphs.dot));
+        line.push(Ink::Accent, &format!("{}{rest}", text::fit(first, room / 4, glyphs.ellipsis)));
+    }
     if let Some(settings) = session.settings() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.dot));
         line.push(Ink::Dim, &text::fit(&settings.model.name, room / 3, glyphs.ellipsis));

@@ -223,6 +223,10 @@ fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
     let named = branch.and_then(|id| look.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
     words.extend(named.map(|name| format!("branch {name}")));
     words.extend(row.source.span.map(|(from, to)| format!("bytes {from} to {to}")));
+    words.extend(row.source.code.as_ref().map(|code| {
+        let (first, last) = code.lines;
+        format!("{} {}, {} lines {first} to {last}", code.kind.name(), code.qualified, code.path)
+    }));
     words.extend(row.source.message.filter(|_| room >= 90).map(|id| format!("message {id}")));
     words.join(&dot)
 }

@@ -341,6 +341,7 @@ pub(crate) fn opened() -> Stage {
         counted: None,
         renewals: 0,
         origin: None,
+        code: None,
     });
     let retry = branch(RETRY, "retry-with-trace", Some(&nodes[6]), Some(MAIN));
     let mut view = view(&nodes, vec![main, retry]);

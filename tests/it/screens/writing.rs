@@ -3,10 +3,11 @@
 use super::Stage;
 use super::fixture::{self, MAIN, run_id, said};
 use super::pictures::pictures;
+use pleach::domain::code::{Kind, Named, Sourced};
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::message::Role;
 use pleach::domain::tokens::Certainty;
-use pleach::engine::api::{Answer, Event, FileAct, FileList, Request};
+use pleach::engine::api::{Answer, CodeAct, Event, FileAct, FileList, Request};
 use pleach::tui::model::queue::Standing;
 use pleach::tui::theme::{Ink, Theme};
 
@@ -261,4 +262,68 @@ fn typing_is_undone_and_selected() {
     assert_eq!(stage.model.composer.first_line(), "x");
     stage.press("f1");
     assert!(stage.screen(120, 400).contains("Delete the word before the cursor."));
+}
+
+fn symbol(path: &str, short: &str, kind: Kind, lines: (u32, u32)) -> Named {
+    Named { path: path.into(), short: short.into(), qualified: short.replace('#', "::"), kind, lines }
+}
+
+#[test]
+fn a_symbol_is_named_and_its_source_goes_with_the_message() {
+    let mut stage = fixture::opened();
+    stage.type_text("why does @se");
+    let symbols = vec![
+        symbol("src/net/client.rs", "Client::send", Kind::Method, (6, 8)),
+        symbol(
+            "src/a_long/way_down/in_folders/disk.rs",
+            "src/a_long/way_down/in_folders/disk.rs#send_all",
+            Kind::Function,
+            (120, 180),
+        ),
+    ];
+    let names =
+        |r: &Request| matches!(r, Request::Code { root: None, act: CodeAct::Names { typed, .. } } if typed == "se");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/session.rs", "docs/setup.md"], ""));
+    stage.reply(names, Answer::Symbols(symbols.clone()));
+    let screen = stage.screen(100, 30);
+    assert!(
+        screen.contains("@session.rs  src") && screen.contains("@Client::send  method  src/net/client.rs:6"),
+        "{screen}"
+    );
+    assert!(screen.contains("@send_all  function"), "{screen}");
+    pictures("symbols", &mut stage);
+    stage.press("down down enter");
+    assert_eq!(stage.model.composer.first_line(), "why does @Client::send ");
+    let source = Sourced { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
+    let read =
+        |r: &Request| matches!(r, Request::Code { act: CodeAct::Source(named), .. } if named.short == "Client::send");
+    stage.reply(read, Answer::Source(Box::new(source)));
+    let screen = stage.screen(200, 30);
+    assert!(screen.contains("src/net/client.rs, lines 6 to 8 (Client::send) 22 bytes"), "{screen}");
+    stage.type_text("fail").wait(1_000).press("enter");
+    let want = "why does @Client::send fail\n\nFile src/net/client.rs, lines 6 to 8 (Client::send):\n```rs\npub fn send(&self) {}\n```";
+    assert_eq!(asks(&stage), [want]);
+}
+
+#[test]
+fn the_focus_is_typed_shown_and_taken_off() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-x o").type_text("@src/net, Client").press("enter");
+    let kept = |stage: &Stage| {
+        let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
+            Request::Override { branch, overrides } => Some((*branch, overrides.clone())),
+            _ => None,
+        });
+        found.unwrap()
+    };
+    let (branch, overrides) = kept(&stage);
+    assert_eq!(overrides.focus, ["src/net", "Client"]);
+    let mut told = stage.model.session.as_ref().unwrap().find(branch).unwrap().clone();
+    told.overrides = overrides;
+    stage.event(Event::Branch(Box::new(told)));
+    assert!(stage.screen(120, 30).contains("focus src/net +1"), "{}", stage.screen(120, 30));
+    stage.type_text("/focus").press("enter");
+    assert!(stage.screen(120, 30).contains("keeps to src/net, Client"));
+    stage.type_text("/focus none").press("enter");
+    assert!(kept(&stage).1.focus.is_empty());
 }

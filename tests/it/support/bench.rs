@@ -7,6 +7,7 @@ use pleach::domain::failure::Failure;
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::model::{ModelInfo, Profile, Quirk};
+use pleach::domain::orient::Orienting;
 use pleach::domain::plan::ContextPlan;
 use pleach::domain::policy::PolicySpec;
 use pleach::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
@@ -27,6 +28,9 @@ use std::time::{Duration, Instant};
 
 /// Longer than anything may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Nothing goes of the workspace's code.
+const OFF: Orienting = Orienting { enabled: false, map_tokens: 0, anchors: 0, share: 0, tools: false };
 
 /// What a scripted model does for one call, step by step.
 #[derive(Clone, Debug)]
@@ -229,6 +233,7 @@ pub(crate) struct Bench {
     pub(crate) tools: Option<Arc<dyn RunTools>>,
     pub(crate) rounds: u32,
     pub(crate) trusted: bool,
+    pub(crate) orient: Orienting,
     pub(crate) workspace: PathBuf,
     clock: Arc<AtomicI64>,
 }
@@ -250,7 +255,7 @@ impl Bench {
         let workspace = folder.path().join("work");
         std::fs::create_dir_all(&workspace).unwrap();
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000));
-        Self { folder, back, url, tools: None, rounds: 4, trusted: true, workspace, clock }
+        Self { folder, back, url, tools: None, rounds: 4, trusted: true, orient: OFF, workspace, clock }
     }
 
     /// The store's file.
@@ -328,6 +333,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         titles: pleach::config::settings::Titles::default(),
         workspace: bench.workspace.display().to_string(),
         trusted: bench.trusted,
+        orient: bench.orient,
         save_trust: Arc::new(|_| Ok(())),
         models: Arc::new(|name, _| model_of(name)),
         servers: bench.back.clone(),

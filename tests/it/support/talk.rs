@@ -262,6 +262,7 @@ impl Talk {
             counted: None,
             renewals: 0,
             origin: None,
+            code: None,
         }
     }
 
@@ -496,6 +497,9 @@ impl Gatherer<'_> {
                 Section::State => (RowKind::State, Reason::CurrentState, project::block("State", &own.text)),
                 Section::UserMessage => (RowKind::Text, Reason::GoOn, project::joinable(own.text.trim())),
                 Section::System => (RowKind::Text, Reason::Instructions, project::block("Instructions", &own.text)),
+                Section::Orientation if own.text.starts_with("map") => {
+                    (RowKind::Code, Reason::Oriented, project::fenced("Map of the code", &own.text))
+                }
                 Section::Orientation => {
                     let reason = Reason::ProjectRules { folder: "the workspace".into(), changed: false, left: 0 };
                     (RowKind::Rules, reason, project::fenced("Rules of this project", &own.text))
@@ -503,6 +507,10 @@ impl Gatherer<'_> {
                 Section::Guidelines if own.text.starts_with("own-rules") => {
                     let reason = Reason::OwnRules { changed: false, left: 0 };
                     (RowKind::Rules, reason, project::fenced("The user's own rules", &own.text))
+                }
+                Section::Retrieved => {
+                    let reason = Reason::Touchpoint { rank: 1, because: "it is named".into() };
+                    (RowKind::Code, reason, project::fenced("Code that may bear on this", &own.text))
                 }
                 other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
             };

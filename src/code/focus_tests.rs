@@ -1,0 +1,213 @@
+//! Names, focus, gate and what is in a request already, on a small workspace.
+
+use super::build::{Folders, Round, renew};
+use super::cards::{Limits, Sources, Taken, fill_beside};
+use super::choose::{focused, scope, silent};
+use super::index::Index;
+use super::names;
+use super::query;
+use super::rank::rank;
+use super::tuning::Tuning;
+use super::walk::{Bounds, holds_code};
+use super::words::Analyzer;
+use crate::domain::evidence::SkipWhy;
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "src/net/retry.rs",
+        "/// Tries again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 {\n    let twice = n * 2;\n    twice\n}\n",
+    ),
+    (
+        "src/net/mod.rs",
+        "pub mod retry;\npub struct Client { timeout: u32 }\nimpl Client {\n    pub fn send(&self) -> bool {\n        retry::retry_request(self.timeout)\n    }\n}\n",
+    ),
+    (
+        "src/disk.rs",
+        "pub struct Disk;\nimpl Disk {\n    pub fn send(&self) {}\n    pub fn sync_all(&self) {\n        self.send();\n    }\n}\n",
+    ),
+    ("app/models.py", "class ModelOptions:\n    def validate(self, temperature):\n        return temperature > 0\n"),
+    ("tests/all.rs", "fn send_is_tested() {}\n"),
+];
+
+fn workspace() -> (tempfile::TempDir, Index) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in FILES {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut index = Index::default();
+    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+    (folder, index)
+}
+
+struct Folder<'a>(&'a Path);
+
+impl Sources for Folder<'_> {
+    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
+        std::fs::read(self.0.join(path)).ok().map(Into::into)
+    }
+}
+
+fn shorts(index: &Index, typed: &str) -> Vec<String> {
+    names::find(index, typed, 10).into_iter().map(|named| named.short).collect()
+}
+
+#[test]
+fn names_are_found_by_what_is_typed_and_say_which_one() {
+    let (_folder, index) = workspace();
+    assert_eq!(shorts(&index, "retry_r"), ["retry_request"]);
+    assert_eq!(shorts(&index, "rr"), ["retry_request"]);
+    assert_eq!(shorts(&index, "SEND"), ["Disk::send", "Client::send", "send_is_tested"], "tests last");
+    assert_eq!(shorts(&index, "Client::se"), ["Client::send"]);
+    assert_eq!(shorts(&index, "ModelOptions.val"), ["validate"]);
+    assert_eq!(shorts(&index, "src/disk.rs#Disk::send"), ["Disk::send", "Client::send", "send_is_tested"][..1]);
+    assert_eq!(shorts(&index, ""), [""; 0]);
+    assert_eq!(names::find(&index, "s", 2).len(), 2);
+    for named in names::find(&index, "send", 10) {
+        let id = names::at(&index, &named.path, &named.qualified, named.lines.0).unwrap();
+        let code = names::reference(&index, id).unwrap();
+        assert_eq!((names::resolve(&index, &code), code.lines), (Some(id), named.lines));
+    }
+}
+
+#[test]
+fn two_of_one_name_in_one_file_are_two() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.rs"), "#[cfg(unix)]\nfn going() {}\n#[cfg(windows)]\nfn going() {}\n")
+        .unwrap();
+    let mut index = Index::default();
+    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+    let both: Vec<_> = index.defined("going").iter().map(|id| names::reference(&index, *id).unwrap()).collect();
+    assert_eq!(both.iter().map(|code| code.nth).collect::<Vec<_>>(), [0, 1]);
+    assert_ne!(both[0].key(), both[1].key());
+    assert!(both.iter().zip(index.defined("going")).all(|(code, id)| names::resolve(&index, code) == Some(*id)));
+}
+
+#[test]
+fn a_focus_means_folders_files_and_symbols() {
+    let (_folder, index) = workspace();
+    let of = |names: &[&str]| scope(&index, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(of(&["./src/net/"]).paths, ["src/net"]);
+    assert_eq!(of(&["net"]).paths, ["src/net"]);
+    assert_eq!(of(&["disk.rs"]).paths, ["src/disk.rs"]);
+    assert_eq!(of(&["Client"]).symbols, index.defined("Client"));
+    assert_eq!(of(&["src/disk.rs#send"]).symbols.len(), 1);
+    assert_eq!(
+        (of(&["nothing_such"]).unknown, of(&["nothing_such"]).is_empty()),
+        (vec!["nothing_such".to_owned()], true)
+    );
+    assert!(of(&["src"]).holds("src/net/mod.rs") && !of(&["src/net"]).holds("src/network.rs"));
+}
+
+fn first(index: &Index, text: &str, focus: &[&str]) -> Vec<String> {
+    let tuning = Tuning::default();
+    let asked = query::read(&mut Analyzer::default(), text, &tuning);
+    let focus: Vec<String> = focus.iter().map(|name| (*name).to_owned()).collect();
+    let hits = focused(index, rank(index, &asked, &tuning, 50), &scope(index, &focus), &[]);
+    hits.iter().filter_map(|hit| Some(index.symbol(hit.id)?.0.name.to_string())).collect()
+}
+
+#[test]
+fn a_focus_comes_first_whatever_the_words() {
+    let (_folder, index) = workspace();
+    let text = "validate the temperature";
+    assert_eq!(first(&index, text, &[])[0], "validate");
+    assert_eq!(first(&index, text, &["backoff"])[0], "backoff");
+    assert!(first(&index, text, &["backoff"])[1..4].contains(&"retry_request".to_owned()), "what uses it is near");
+    let disk = first(&index, "what does it do?", &["src/disk.rs"]);
+    assert!(disk.contains(&"sync_all".to_owned()) && !disk.contains(&"validate".to_owned()), "{disk:?}");
+}
+
+#[test]
+fn talk_that_is_not_of_code_brings_none() {
+    let (_folder, index) = workspace();
+    let gate = |text: &str| {
+        let tuning = Tuning::default();
+        let asked = query::read(&mut Analyzer::default(), text, &tuning);
+        silent(&index, &asked, &rank(&index, &asked, &tuning, 50))
+    };
+    assert_eq!(gate("why does the request retry?"), None);
+    assert_eq!(gate("look at sync_all"), None, "a name is written out");
+    assert_eq!(gate("see src/net/retry.rs"), None, "a path is");
+    assert_eq!(gate("backoff?"), None, "the only word");
+    assert!(matches!(gate("thanks, go on"), Some(SkipWhy::NoContent | SkipWhy::Unknown)));
+    assert_eq!(gate("tell a story of elephants and giraffes"), Some(SkipWhy::Unknown));
+    assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipWhy::Faint));
+}
+
+#[test]
+fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
+    let (folder, mut index) = workspace();
+    let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
+    let age = |name: &str| {
+        let file = std::fs::File::options().write(true).open(root.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_mins(1)).unwrap();
+    };
+    for (name, _) in FILES {
+        age(name);
+    }
+    for inside in ["", "src", "src/net", "app", "tests"] {
+        let old = std::time::SystemTime::now() - Duration::from_mins(1);
+        std::fs::File::open(root.join(inside)).unwrap().set_modified(old).unwrap();
+    }
+    renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
+    let folders = Folders::of(&index, root);
+    let glance = |index: &Index| Round::glance(index, root, &folders, false);
+    assert!(glance(&index).unwrap().is_empty());
+    std::fs::write(root.join("src/disk.rs"), "pub fn quite_new() {}\n").unwrap();
+    let mut round = glance(&index).unwrap();
+    assert!(!round.is_empty());
+    round.read_ahead(root, &bounds, &stop);
+    let done = round.take_in(&mut index, (root, &bounds, &stop), &mut |_| (), &mut |_| ()).unwrap();
+    assert_eq!((done.read, done.files), (1, 5));
+    let graph = index.graph_anew().unwrap();
+    index.put_graph(graph);
+    assert!(index.graph_anew().is_none() && index.defined("quite_new").len() == 1);
+    let alive = |name: &str| index.defined(name).iter().any(|id| index.symbol(*id).is_some());
+    assert!(alive("quite_new") && !alive("sync_all"));
+    std::fs::write(root.join("src/another.rs"), "fn a() {}\n").unwrap();
+    assert!(glance(&index).is_none(), "a new name in a folder wants a look at all of it");
+    std::fs::remove_file(root.join("src/disk.rs")).unwrap();
+    assert!(glance(&index).is_none());
+    assert!(holds_code(root, 5) && !holds_code(root, 6));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_line_of_a_request_comes_again(
+        runs in prop::collection::vec((0_usize..FILES.len(), 1_u32..9, 0_u32..6), 0..6),
+        budget in 40_u32..900,
+        lines in 1_usize..30,
+    ) {
+        let (folder, index) = workspace();
+        let mut taken = Taken::default();
+        for (file, from, length) in &runs {
+            taken.add(FILES[*file].0, (*from, from + length));
+        }
+        let tuning = Tuning::default();
+        let text = "retry the request of a client with backoff, send and sync, validate options";
+        let asked = query::read(&mut Analyzer::default(), text, &tuning);
+        let hits = rank(&index, &asked, &tuning, 50);
+        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+        let limits = Limits { budget, items: 12, lines, tokens: 600, excerpts: 40 };
+        let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &taken);
+        let sum: u32 = found.items.iter().map(|item| item.tokens).sum();
+        prop_assert!(sum <= budget && found.items.len() <= 12);
+        for (at, item) in found.items.iter().enumerate() {
+            prop_assert!(item.span.1.saturating_sub(item.span.0) <= 30 + 2);
+            if item.span.1 > 0 {
+                prop_assert_eq!(taken.first_in(&item.path, (item.span.0.max(1), item.span.1)), None, "{:?}", item);
+            }
+            let apart = |other: &crate::domain::code::Touchpoint| other.path != item.path || other.span.0 > item.span.1;
+            prop_assert!(found.items[at + 1..].iter().all(apart));
+        }
+    }
+}

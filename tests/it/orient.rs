@@ -1,0 +1,420 @@
+//! Code of the workspace in calls: the map and touchpoints as rows, nothing of a folder that is not trusted, nothing twice,
+//! pins and exclusions, the focus, and the model's tools for code, over a real engine and through the real binary.
+
+use crate::support::bench::{Bench, Client, Model, Say, message};
+use crate::support::binary::Home;
+use pleach::domain::branch::Overrides;
+use pleach::domain::ids::BranchId;
+use pleach::domain::mark::{Atom, MarkKind};
+use pleach::domain::mode::Mode;
+use pleach::domain::orient::Orienting;
+use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
+use pleach::domain::policy::Section;
+use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, Planned, Request};
+use pleach::tools::Workspace;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "src/net/retry.rs",
+        "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 {\n    let twice = n * 2;\n    twice\n}\n",
+    ),
+    (
+        "src/net/client.rs",
+        "pub struct Client {\n    timeout: u32,\n}\n\nimpl Client {\n    pub fn send(&self) -> bool {\n        super::retry::retry_request(self.timeout)\n    }\n}\n",
+    ),
+    ("src/net/mod.rs", "pub mod client;\npub mod retry;\n"),
+    ("src/disk.rs", "pub struct Disk;\n\nimpl Disk {\n    pub fn sync_all(&self) {}\n}\n"),
+    ("app/models.py", "class ModelOptions:\n    def validate(self, temperature):\n        return temperature > 0\n"),
+    ("app/views.py", "def draw_graph(points):\n    key = \"AKIAIOSFODNN7EXAMPLE\"\n    return points\n"),
+];
+
+const QUESTION: &str = "Why does retry_request give up so early?";
+
+fn put(root: &Path) {
+    for (name, text) in FILES {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// An engine on a folder of code, patient, so that its plans do not depend on when the code was read.
+fn bench(model: &Arc<Model>) -> Bench {
+    let mut bench = Bench::new(model);
+    put(&bench.workspace);
+    bench.orient = Orienting::default();
+    bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 10_000).unwrap()));
+    bench
+}
+
+fn start(bench: &Bench) -> Client {
+    bench.start_with(|setup| setup.patient = true)
+}
+
+fn set(client: &mut Client, branch: BranchId, change: impl FnOnce(&mut Overrides)) {
+    let mut overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+    change(&mut overrides);
+    client.must(Request::Override { branch, overrides });
+}
+
+fn code(plan: &ContextPlan) -> Vec<&Row> {
+    plan.rows.iter().filter(|row| row.kind == RowKind::Code).collect()
+}
+
+fn symbol(row: &Row) -> &str {
+    row.source.code.as_ref().map_or("", |code| code.qualified.as_str())
+}
+
+fn found<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
+    code(plan).into_iter().find(|row| symbol(row).ends_with(name))
+}
+
+fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
+    let act = Act::Set { kind, toggle: true };
+    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act });
+}
+
+fn body(client: &mut Client, branch: BranchId) -> String {
+    match client.must(Request::WireText { branch }) {
+        Answer::Text(text) => text.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Has the folder compared with what is known of it, now.
+fn look_again(client: &mut Client) {
+    client.must(Request::Code { root: None, act: CodeAct::Index });
+}
+
+#[test]
+fn each_mode_takes_what_it_may() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    assert!(code(&plan).is_empty() && !plan.rows.iter().any(|row| row.reason.name() == "no_code"));
+    set(&mut client, branch, |o| o.mode = Some(Mode::Light));
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    let [map] = code(&plan)[..] else { panic!("{:#?}", plan.rows) };
+    assert_eq!((map.section(), &map.reason), (Some(Section::Orientation), &Reason::Oriented));
+    assert!(map.tokens <= 290, "the map and its note: {}", map.tokens);
+    let sent = body(&mut client, branch);
+    assert!(sent.contains("retry.rs") && !sent.contains("Much depends on") && !sent.contains("let twice"), "{sent}");
+    set(&mut client, branch, |_| {});
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    let best = found(&plan, "retry_request").unwrap();
+    assert_eq!(best.section(), Some(Section::Retrieved));
+    let source = best.source.code.as_ref().unwrap();
+    assert_eq!((source.path.as_str(), source.lines), ("src/net/retry.rs", (1, 4)));
+    assert!(matches!(&best.reason, Reason::Touchpoint { because, .. } if because.contains("is named")), "{best:?}");
+    assert!(best.scores.score.is_some() && best.tokens <= 600);
+    let touchpoints = code(&plan).into_iter().filter(|row| row.section() == Some(Section::Retrieved)).count();
+    assert!((1..=12).contains(&touchpoints));
+    let sent = body(&mut client, branch);
+    assert!(sent.contains("Much depends on") && sent.contains("backoff(n) > 0"), "{sent}");
+    let sum: u32 = plan.included().map(|row| row.tokens).sum();
+    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the parts are the meter");
+}
+
+#[test]
+fn a_plan_does_not_wait_and_is_made_again() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let from = client.seen.len();
+    client.post(Request::Replan { branch, generation: 9, draft: message(QUESTION) });
+    let whole = |event: &Event| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
+            let map = code(plan).iter().any(|row| row.reason == Reason::Oriented);
+            map && found(plan, "retry_request").is_some_and(Row::included)
+        }
+        _ => false,
+    };
+    let at = client.wait(from, whole);
+    let lacking = |event: &Event| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => !whole(event) && plan.rows.iter().all(told),
+        _ => true,
+    };
+    assert!(client.seen[from..at].iter().all(lacking), "what lacks says why");
+    client.must(Request::Ask { branch, draft: message(QUESTION), plan: None });
+    client.closed(from, branch);
+    assert!(String::from_utf8(model.bodies()[0].clone()).unwrap().contains("backoff(n) > 0"));
+}
+
+/// Rows about code that do not go say that it is being read.
+fn told(row: &Row) -> bool {
+    row.kind != RowKind::Code || row.included() || matches!(row.reason, Reason::CodeReading | Reason::Duplicate)
+}
+
+#[test]
+fn talk_brings_no_code_and_says_why() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let plan = client.whole_plan(branch, &message("Tell me of elephants and giraffes"));
+    assert!(code(&plan).iter().all(|row| row.section() != Some(Section::Retrieved)));
+    let why = plan.rows.iter().find(|row| row.reason.name() == "no_code").unwrap();
+    assert!(why.title.contains("symbols") && !why.included());
+}
+
+#[test]
+fn a_folder_that_is_not_trusted_gives_nothing() {
+    let model = Model::new([]);
+    let mut bench = bench(&model);
+    bench.trusted = false;
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |o| o.focus = vec!["src/net".into()]);
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    assert!(plan.rows.iter().all(|row| row.kind != RowKind::Code && row.source.code.is_none()));
+    assert!(plan.tools == 0 && plan.warnings.is_empty(), "{:?}", plan.warnings);
+    let sent = body(&mut client, branch);
+    assert!(FILES.iter().all(|(name, _)| !sent.contains(name)) && !sent.contains("backoff"), "{sent}");
+    let names = CodeAct::Names { typed: "retry".into(), most: 9 };
+    assert!(matches!(client.must(Request::Code { root: None, act: names }), Answer::Symbols(list) if list.is_empty()));
+    client.must(Request::Trust { trusted: true });
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    assert!(found(&plan, "retry_request").is_some(), "trust brings it");
+    client.must(Request::Trust { trusted: false });
+    assert!(code(&client.whole_plan(branch, &message(QUESTION))).is_empty());
+}
+
+#[test]
+fn a_rule_about_reading_keeps_code_out() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let rule = pleach::domain::consent::Rule {
+        tool: "*".into(),
+        on: Some("src/net/*".into()),
+        verdict: pleach::domain::consent::Verdict::Deny,
+    };
+    client.must(Request::Rule(pleach::engine::api::RuleAct::Set {
+        scope: pleach::domain::consent::RuleScope::Session,
+        rule,
+        on: true,
+    }));
+    let plan = client.whole_plan(branch, &message("retry_request and Disk.sync_all"));
+    assert!(found(&plan, "retry_request").is_none() && found(&plan, "sync_all").is_some());
+    assert!(!body(&mut client, branch).contains("backoff(n) > 0"));
+}
+
+#[test]
+fn rows_can_be_taken_out_and_pinned_and_undone() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    let (best, map) = (found(&plan, "retry_request").unwrap().atom, code(&plan)[0].atom);
+    mark(&mut client, branch, best, MarkKind::Exclude);
+    mark(&mut client, branch, map, MarkKind::Exclude);
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    for atom in [best, map] {
+        let row = plan.rows.iter().find(|row| row.atom == atom).unwrap();
+        assert_eq!((row.included(), &row.reason), (false, &Reason::UserExcluded { once: false }));
+    }
+    let sent = body(&mut client, branch);
+    assert!(!sent.contains("Tries a request again") && !sent.contains("Map of the code"), "{sent}");
+    client.must(Request::Undo);
+    client.must(Request::Undo);
+    mark(&mut client, branch, best, MarkKind::Sticky);
+    let plan = client.whole_plan(branch, &message("Tell me of elephants and giraffes"));
+    let pinned = found(&plan, "retry_request").unwrap();
+    assert_eq!((pinned.section(), pinned.pin), (Some(Section::StickyPins), Some(MarkKind::Sticky)));
+    assert!(body(&mut client, branch).contains("backoff(n) > 0"), "it goes whatever is asked");
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    assert!(found(&client.whole_plan(branch, &message("x")), "retry_request").unwrap().included());
+    let path = bench.workspace.join("src/net/retry.rs");
+    std::fs::write(&path, FILES[0].1.replace("> 0", "> 41")).unwrap();
+    look_again(&mut client);
+    let plan = client.whole_plan(branch, &message("x"));
+    assert!(found(&plan, "retry_request").unwrap().title.contains("changed since"));
+    assert!(body(&mut client, branch).contains("> 41"), "what goes is what is there now");
+    std::fs::write(&path, "fn other() {}\n").unwrap();
+    look_again(&mut client);
+    let plan = client.whole_plan(branch, &message("x"));
+    let gone = found(&plan, "retry_request").unwrap();
+    assert_eq!((gone.included(), &gone.reason), (false, &Reason::StaleFile));
+}
+
+#[test]
+fn what_is_in_the_request_already_does_not_come_again() {
+    let read = json!({ "path": "src/net/retry.rs" }).to_string();
+    let model = Model::new([vec![Say::Call("read_file".into(), read)], vec![Say::Text("It gives up at once.".into())]]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    assert!(found(&client.whole_plan(branch, &message(QUESTION)), "retry_request").unwrap().included());
+    client.turn(branch, &message(QUESTION));
+    let again = "And backoff, which retry_request uses?";
+    let plan = client.whole_plan(branch, &message(again));
+    let sent = body(&mut client, branch);
+    assert_eq!(sent.matches("backoff(n) > 0").count(), 1, "{sent}");
+    for row in code(&plan).iter().filter(|row| symbol(row).contains("retry_request") || symbol(row).contains("backoff"))
+    {
+        assert_eq!((row.included(), &row.reason), (false, &Reason::Duplicate), "{row:?}");
+    }
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+    std::fs::write(bench.workspace.join("src/net/retry.rs"), FILES[0].1.replace("> 0", "> 41")).unwrap();
+    look_again(&mut client);
+    let plan = client.whole_plan(branch, &message(again));
+    let path = "src/net/retry.rs".to_owned();
+    assert!(plan.warnings.contains(&Warning::FileChanged { path }), "{:?}", plan.warnings);
+    let attached = format!("{QUESTION}\n\nFile src/net/client.rs:\n```rs\n{}```", FILES[1].1);
+    let plan = client.whole_plan(branch, &message(&attached));
+    let of_file = |row: &&&Row| row.source.code.as_ref().is_some_and(|code| code.path == "src/net/client.rs");
+    assert!(code(&plan).iter().filter(of_file).all(|row| !row.included()), "{:#?}", code(&plan));
+}
+
+#[test]
+fn a_focus_narrows_and_works_in_light() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |o| {
+        o.mode = Some(Mode::Light);
+        o.focus = vec!["Disk".into(), "no_such_thing".into()];
+    });
+    let plan = client.whole_plan(branch, &message("What is this about?"));
+    let row = found(&plan, "Disk").unwrap();
+    assert!(row.included() && row.tokens <= 140, "{row:?}");
+    assert!(row.scores.parts.iter().any(|(name, _)| name == "focus"));
+    let held: u32 =
+        code(&plan).iter().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens).sum();
+    assert!(held <= 500, "half of what Light may look up: {held}");
+    assert!(plan.warnings.contains(&Warning::FocusUnknown { name: "no_such_thing".into() }));
+    client.must(Request::Undo);
+    assert!(found(&client.whole_plan(branch, &message("What is this about?")), "Disk").is_none());
+}
+
+#[test]
+fn secrets_in_code_are_masked() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    client.whole_plan(branch, &message("what does draw_graph do with its points?"));
+    let sent = body(&mut client, branch);
+    assert!(sent.contains("def draw_graph") && !sent.contains("AKIAIOSFODNN7EXAMPLE"), "{sent}");
+    let names = match client.must(Request::Code { root: None, act: CodeAct::Names { typed: "draw".into(), most: 9 } }) {
+        Answer::Symbols(list) => list,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(names[0].short, "draw_graph");
+    match client.must(Request::Code { root: None, act: CodeAct::Source(Box::new(names[0].clone())) }) {
+        Answer::Source(source) => {
+            assert_eq!((source.masked, source.named.lines), (1, (1, 3)));
+            assert!(source.text.starts_with("def draw_graph") && !source.text.contains("AKIA"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_model_looks_for_code_and_opens_it() {
+    let call = |name: &str, args: Value| Say::Call(name.into(), args.to_string());
+    let model = Model::new([
+        vec![
+            call("request_code_context", json!({ "query": "retry a request", "budget": 400 })),
+            call("expand", json!({ "symbol": "backoff" })),
+            call("expand", json!({ "symbol": "retry_request", "what": "callers" })),
+            call("expand", json!({ "symbol": "retry_request", "what": "callees" })),
+            call("expand", json!({ "symbol": "nowhere_at_all" })),
+            call("expand", json!({ "symbol": "validate", "path": "app" })),
+        ],
+        vec![Say::Text("I see.".into())],
+    ]);
+    let bench = bench(&model);
+    let mut client = start(&bench);
+    let branch = client.session();
+    let plan = client.whole_plan(branch, &message(QUESTION));
+    assert!(plan.tools > 0);
+    let closed = client.turn(branch, &message(QUESTION));
+    assert!(closed.failure.is_none(), "{closed:?}");
+    let second: Value = serde_json::from_slice(&model.bodies()[1]).unwrap();
+    let results: Vec<&str> = second["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert!(results[0].contains("File src/net/retry.rs, lines 2 to 4 (retry_request):"), "{}", results[0]);
+    assert!(
+        results[1].starts_with("File src/net/retry.rs, lines 6 to 9 (backoff):\n```\nfn backoff"),
+        "{}",
+        results[1]
+    );
+    assert!(results[2].contains("src/net/client.rs:6  method"), "{}", results[2]);
+    assert!(results[3].contains("src/net/retry.rs:6  function"), "{}", results[3]);
+    assert!(results[4].starts_with("Failed: no symbol"), "{}", results[4]);
+    assert!(results[5].contains("def validate"), "{}", results[5]);
+    let names = |body: &Value| -> Vec<String> {
+        let tools = body["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(names(&second).ends_with(&["request_code_context".to_owned(), "expand".to_owned()]));
+    let plan = client.whole_plan(branch, &message("so backoff is used by retry_request?"));
+    assert!(
+        code(&plan).iter().filter(|row| symbol(row).ends_with("backoff")).all(|row| !row.included()),
+        "it was opened"
+    );
+}
+
+/// The real binary in a trusted folder of code.
+fn home(config: &str) -> Home {
+    let home = Home::new("");
+    put(&home.workspace());
+    home.configure(&format!("trusted_folders = [{:?}]\n{config}", home.workspace().display().to_string()));
+    home
+}
+
+#[test]
+fn the_command_line_shows_the_rows() {
+    let home = home("");
+    let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
+    let rows: Vec<&Value> = plan["included"].as_array().unwrap().iter().filter(|row| row["kind"] == "code").collect();
+    assert_eq!((rows[0]["section"].as_str(), rows[0]["reason"].as_str()), (Some("orientation"), Some("oriented")));
+    let best = rows.iter().find(|row| row["source"]["symbol"].as_str().is_some_and(|s| s.ends_with("retry_request")));
+    let best = best.unwrap_or_else(|| panic!("{plan:#}"));
+    assert_eq!((best["source"]["path"].as_str(), &best["source"]["span"]), (Some("src/net/retry.rs"), &json!([1, 4])));
+    assert_eq!(best["reason"], "touchpoint");
+    let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
+    assert_eq!(answer["plan_id"], plan["plan_id"]);
+    let replay = home.ok(&["replay", answer["run_id"].as_str().unwrap(), "--dry-run"]);
+    assert!(!replay.is_empty(), "it renders to the same bytes from the store");
+    assert_eq!(home.json(&["focus"])["focus"], json!([]));
+    home.ok(&["focus", "@src/disk.rs", "Client"]);
+    assert_eq!(home.json(&["focus"])["focus"], json!(["src/disk.rs", "Client"]));
+    let light = home.json(&["plan", "what is this about?", "--mode", "light"]);
+    assert!(
+        light["included"].as_array().unwrap().iter().any(|row| row["source"]["path"] == "src/disk.rs"),
+        "{light:#}"
+    );
+    home.ok(&["focus", "none"]);
+    let off = self::home("[code]\nenabled = false\n");
+    let plan = off.json(&["plan", QUESTION, "--mode", "heavy"]);
+    assert!(!plan.to_string().contains("retry.rs"));
+    let untrusted = Home::new("");
+    put(&untrusted.workspace());
+    assert!(!untrusted.json(&["plan", QUESTION, "--mode", "heavy"]).to_string().contains("retry.rs"));
+    untrusted.configure("[code]\nmap_token = 3\n");
+    let said = untrusted.run(&["plan", "x"]);
+    assert!(said.code != 0 && said.err.contains("map_token"), "{}", said.err);
+}
