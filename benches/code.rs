@@ -285,11 +285,11 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
         // A change so young could be followed by one that leaves no trace, so it would be read once more.
         std::thread::sleep(Duration::from_millis(60));
         let begun = Instant::now();
-        let mut step = begun;
+        let mut last = begun;
         let mut lap = |at: usize| {
             let now = Instant::now();
-            steps[at].push(now - step);
-            step = now;
+            steps[at].push(now - last);
+            last = now;
         };
         let Some(mut found) = Round::glance(index, root, &folders, false) else {
             folders = Folders::of(index, root);

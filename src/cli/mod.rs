@@ -180,8 +180,7 @@ impl Run<'_, '_> {
             Some(Command::Retrieve { query, batch, anyway, .. }) => {
                 retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
-            Some(Command::Index { dir, map: true }) => code::map(self, dir.as_deref()),
-            Some(Command::Index { dir, map: false }) => code::index(self, dir.as_deref()),
+            Some(Command::Index { dir, map }) => (if *map { code::map } else { code::index })(self, dir.as_deref()),
             Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
                 whatif::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
             }

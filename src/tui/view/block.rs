@@ -277,14 +277,14 @@ impl Maker<'_> {
             return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
         };
         line.push(Ink::Tool, &trace.name);
-        let link = self.model.fixes.get(&head.id);
-        let words = link.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
+        let fixed = self.model.fixes.get(&head.id);
+        let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
         let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
         line.push(Ink::Dim, &format!(" {} ", text::fit(&arguments(&trace.args), room, glyphs.ellipsis)));
         let (ink, sign) = tools::sign(self.theme, trace.status);
         line.push(ink, sign);
         line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
-        if let Some((good, words)) = link {
+        if let Some((good, words)) = fixed {
             let room = usize::from(self.width).saturating_sub(line.width() + 3);
             if room >= 12 {
                 let ink = if *good { Ink::Good } else { Ink::Warn };

@@ -86,7 +86,13 @@ pub(super) fn draw(
     if let (Layer::Traces(screen), Some(landed)) = (&mut model.layers[at], listed) {
         wanted = landed.put(screen);
     }
-    match (&mut model.layers[at], seen) {
+    note(&mut model.layers[at], seen);
+    wanted
+}
+
+/// Keeps what a layer showed, by which it moves.
+fn note(layer: &mut Layer, seen: Option<(usize, usize)>) {
+    match (layer, seen) {
         (Layer::Reader(reader), Some(seen)) => reader.seen = seen,
         (Layer::Arena(ring), Some(seen)) => ring.seen = seen,
         (Layer::Aside(pane), Some(seen)) => pane.seen = seen,
@@ -98,7 +104,6 @@ pub(super) fn draw(
         (Layer::Help { scroll }, Some((last, _))) => *scroll = (*scroll).min(last),
         _ => {}
     }
-    wanted
 }
 
 fn reader(look: &Look<'_>, reader: &Reader, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> (usize, usize) {
