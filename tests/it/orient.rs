@@ -79,7 +79,7 @@ fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
 
 fn body(client: &mut Client, branch: BranchId) -> String {
     match client.must(Request::WireText { branch }) {
-        Answer::Text(text) => text.to_string(),
+        Answer::Text(text) => text.clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -296,7 +296,7 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
     assert_eq!(stage.model.composer.first_line(), "why does @Client::send ");
     let source = Sourced { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
     let read =
-        |r: &Request| matches!(r, Request::Code { act: CodeAct::Source(named), .. } if named.short == "Client::send");
+        |r: &Request| matches!(r, Request::Code { act: CodeAct::Source(symbol), .. } if symbol.short == "Client::send");
     stage.reply(read, Answer::Source(Box::new(source)));
     let screen = stage.screen(200, 30);
     assert!(screen.contains("src/net/client.rs, lines 6 to 8 (Client::send) 22 bytes"), "{screen}");
