@@ -308,7 +308,7 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
 #[test]
 fn the_focus_is_typed_shown_and_taken_off() {
     let mut stage = fixture::opened();
-    stage.press("ctrl-x o").type_text("@src/net, Client").press("enter");
+    stage.press("ctrl-x F").type_text("@src/net, Client").press("enter");
     let kept = |stage: &Stage| {
         let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
             Request::Override { branch, overrides } => Some((*branch, overrides.clone())),
