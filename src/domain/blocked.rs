@@ -109,6 +109,7 @@ impl Warning {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
             }
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
+            Self::MarksAsleep { count: 1 } => "1 mark sleeps: its message is not on this branch's path.".into(),
             Self::MarksAsleep { count } => {
                 format!("{count} marks sleep: their messages are not on this branch's path.")
             }

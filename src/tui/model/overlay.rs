@@ -18,6 +18,10 @@ use std::sync::Arc;
 pub enum Entry {
     /// A section with its tokens.
     Section(Section, u32),
+    /// Tokens of the tools' schemas, which are no row.
+    Tools(u32),
+    /// Tokens of what stands around messages.
+    Framing(u32),
     /// The border to what is only suggested.
     Suggested(usize),
     /// The border to what is out, with its tokens.
@@ -175,6 +179,10 @@ impl Overlay {
             for at in part {
                 self.put(rows, at, entries);
             }
+        }
+        if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
+            entries.extend((plan.tools > 0).then_some(Entry::Tools(plan.tools)));
+            entries.extend((plan.framing > 0).then_some(Entry::Framing(plan.framing)));
         }
         let of = |wanted: fn(&Verdict) -> bool| {
             let mut part: Vec<usize> = places.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
@@ -359,7 +367,8 @@ impl Overlay {
         match *self.entries.get(self.cursor)? {
             Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
-            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
+            Entry::Section(..) | Entry::Tools(_) | Entry::Framing(_) => None,
+            Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
         }
     }
 
@@ -390,7 +399,8 @@ impl Overlay {
                 rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
             }
             Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
-            Entry::Section(..) | Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
+            Entry::Section(..) | Entry::Tools(_) | Entry::Framing(_) => None,
+            Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
         }
     }
 

@@ -83,7 +83,8 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     rows
 }
 
-pub(super) fn draw(look: &Look<'_>, scroll: usize, area: Rect, buf: &mut Buffer) {
+/// Gives how far it can be scrolled at most.
+pub(super) fn draw(look: &Look<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
@@ -97,10 +98,5 @@ pub(super) fn draw(look: &Look<'_>, scroll: usize, area: Rect, buf: &mut Buffer)
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), u64::from(inside.height), inside, buf);
-}
-
-/// How far the help can be scrolled at most, at a height.
-pub(super) fn last(look: &Look<'_>, area: Rect) -> usize {
-    let inside = super::layout::inside(area);
-    rows(look, usize::from(inside.width)).len().saturating_sub(usize::from(inside.height))
+    last
 }

@@ -71,10 +71,7 @@ pub(super) fn draw(
             Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
             Layer::Consent(it) => asked = Some(consent::draw(&look, it, cache, area, buf)),
             Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
-            Layer::Help { scroll } => {
-                help::draw(&look, *scroll, area, buf);
-                seen = Some((help::last(&look, area), 0));
-            }
+            Layer::Help { scroll } => seen = Some((help::draw(&look, *scroll, area, buf), 0)),
         }
     }
     if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {

@@ -195,6 +195,17 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
                 paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
             }
+            Entry::Tools(tokens) => {
+                let key = look.key(Action::Mcp);
+                let label = Line::of(Ink::Heading, "tool schemas").with(Ink::Dim, &format!("  {key} what each costs"));
+                let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
+                paint::pair(look.theme, &label, &value, place, buf);
+            }
+            Entry::Framing(tokens) => {
+                let label = Line::of(Ink::Heading, "framing").with(Ink::Dim, "  around the messages");
+                let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
+                paint::pair(look.theme, &label, &value, place, buf);
+            }
             Entry::Suggested(count) => border(look, &format!("suggested pins {count}"), place, buf),
             Entry::Excluded(count, tokens) => {
                 border(look, &format!("excluded {count}, {} tok est", text::number(tokens)), place, buf);
