@@ -367,8 +367,7 @@ impl Overlay {
         match *self.entries.get(self.cursor)? {
             Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
-            Entry::Section(..) | Entry::Tools(_) | Entry::Framing(_) => None,
-            Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
+            _ => None,
         }
     }
 
@@ -399,8 +398,7 @@ impl Overlay {
                 rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
             }
             Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
-            Entry::Section(..) | Entry::Tools(_) | Entry::Framing(_) => None,
-            Entry::Suggested(_) | Entry::Excluded(..) | Entry::Group(..) => None,
+            _ => None,
         }
     }
 
