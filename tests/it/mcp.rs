@@ -3,13 +3,14 @@
 
 use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use crate::support::binary::Home;
-use crate::support::mcp::{MODE, serve, spec};
+use crate::support::mcp::{MODE, WORK, WORKS, serve, spec};
 use crate::support::server::{Server as Http, json as answer};
 use pleach::domain::consent::{Asking, Consent, Deed, Rule, Verdict};
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way};
 use pleach::domain::message::Role;
+use pleach::domain::resolved;
 use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
@@ -289,6 +290,7 @@ fn scene(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> 
     let model = Model::new(answers);
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
+    bench.rounds = 8;
     let named = Arc::new(Mutex::new(Named { servers, file: None }));
     let (client, branch) = open(&bench, &named, rules, true);
     Scene { client, branch, model, bench, named }
@@ -698,4 +700,58 @@ fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
     hub.servers.close();
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// The whole task of `pty::task`, with nothing but a server's tools: search, read, the tests fail, an edit with a word, they
+/// pass. What a server changed is the server's to take back: undo says nothing of it and leaves it.
+#[test]
+fn a_real_task_is_done_with_a_servers_tools_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(WORK);
+    let wrong =
+        "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 3), 5);\n}\n";
+    std::fs::write(&file, wrong).unwrap();
+    let edit = json!({"path": WORK, "old": "a - b", "new": "a + b"});
+    let answers = vec![
+        call("mcp__s__find", &json!({"text": "fn add"})),
+        call("mcp__s__read", &json!({"path": WORK})),
+        call("mcp__s__check", &json!({})),
+        call("mcp__s__edit", &edit),
+        call("mcp__s__check", &json!({})),
+        text("The sign was wrong."),
+    ];
+    let rules = ["find", "read", "check"].map(|name| rule(&format!("mcp__s__{name}"), Verdict::Allow));
+    let server = spec("s", &format!("{WORKS}{}", folder.path().display()));
+    let mut scene = scene(vec![server], answers, rules.into());
+    scene.card("s");
+    let asking = scene.turn("The tests fail. Find out why and mend it.", &yes()).expect("the edit asks");
+    assert_eq!((asking.tool.as_str(), serde_json::from_str::<Value>(&asking.args).unwrap()), ("mcp__s__edit", edit));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
+
+    let view = scene.client.open();
+    let told: Vec<_> =
+        view.traces.iter().map(|t| (t.name.trim_start_matches("mcp__s__"), t.status, t.word.as_deref())).collect();
+    let (ok, failed) = (Some(ToolStatus::Ok), Some(ToolStatus::Failed));
+    let words: Vec<bool> = told.iter().map(|(_, _, word)| word.is_some_and(|word| word.starts_with("rule"))).collect();
+    let calls: Vec<_> = told.iter().map(|(name, status, _)| (*name, *status)).collect();
+    assert_eq!(calls, [("find", ok), ("read", ok), ("check", failed), ("edit", ok), ("check", ok)]);
+    assert_eq!(words, [true, true, true, false, true], "{told:?}");
+    let traces: Vec<&ToolTrace> = view.traces.iter().collect();
+    let links = resolved::links(&traces, |_, _| true);
+    assert_eq!(links.len(), 1, "{links:?}");
+    assert_eq!((links[0].failed, links[0].fixed), (2, 4));
+
+    let bodies = scene.model.bodies();
+    assert_eq!(bodies.len(), 6);
+    let runs = view.runs.iter().map(|run| run.request_digest).collect::<Vec<_>>();
+    for (at, body) in bodies.iter().enumerate() {
+        assert!(runs.contains(&Hash::of(body)), "call {at} was sent as it was planned");
+        let body: Value = serde_json::from_slice(body).unwrap();
+        let results = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool").count();
+        assert_eq!(results, at, "each round sends the results so far");
+    }
+    assert!(String::from_utf8_lossy(&bodies[5]).contains("test adds ... ok"));
+    let undone = scene.client.ask(Request::Undo);
+    assert!(undone.is_err() || !format!("{undone:?}").contains(WORK), "{undone:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
 }
