@@ -11,7 +11,7 @@ use crate::tui::msg::Cmd;
 /// Asks for it; an empty line takes it off.
 pub(super) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
-    let title = "Keep to these files, folders and symbols of the code; empty for all".to_owned();
+    let title = "Files, folders, symbols to keep to (empty: all)".to_owned();
     model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Focus }));
 }
 

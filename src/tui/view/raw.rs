@@ -79,6 +79,10 @@ fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &
             put(start..cut, began);
             used = if cut == at { 0 } else { width_of(&body[cut..at]) };
             (start, began) = (cut, then);
+            if used + wide > room && at > start {
+                put(start..at, began);
+                (start, used, began) = (at, 0, quoted);
+            }
         }
         at += unit.text.len();
         used += wide;
@@ -311,6 +315,15 @@ mod tests {
             rows.iter().map(|(range, quoted)| bytes(&raw, range.clone(), *quoted).plain()).collect();
         let first = "{\"content\":\"a⟨U+00A0⟩b ⟨U+202E⟩c⟨U+200B⟩··\\n";
         assert_eq!(shown, [first, "\\\"d·\", \"x\": 1}"]);
+    }
+
+    /// What is left behind a space may be too wide for what comes next.
+    #[test]
+    fn a_wide_sign_behind_a_late_space_has_a_row_of_its_own() {
+        let body = "\u{a0} 0\\\"\u{a0}";
+        let mut rows: Vec<&str> = Vec::new();
+        broken(body, 0..body.len(), 10, false, &mut |range, _| rows.push(&body[range]));
+        assert_eq!(rows, ["\u{a0} ", "0\\\"", "\u{a0}"]);
     }
 
     proptest! {
