@@ -11,6 +11,9 @@ use crate::domain::tokens::grouped;
 use crate::export::secrets;
 use std::fmt::Write as _;
 
+/// What the map points at beside its folders, at most: summaries of parts, then central symbols.
+pub(super) const ANCHORS: usize = 8;
+
 /// The row of the map.
 pub(super) fn map_atom() -> Atom {
     Atom::Section { text: Hash::of(b"map of the code") }
@@ -25,13 +28,25 @@ pub(super) fn atom_of(code: &CodeRef) -> Atom {
     Atom::Section { text: code.key() }
 }
 
-/// Folders, then central symbols, then how to go on.
-pub(super) fn map_text(name: &str, map: &Scaffold, tools: &[crate::domain::trace::ToolSpec]) -> String {
+/// Folders, then parts and central symbols, then how to go on.
+pub(super) fn map_text(
+    name: &str,
+    map: &Scaffold,
+    parts: &[String],
+    tools: &[crate::domain::trace::ToolSpec],
+) -> String {
     let mut body = map.text.clone();
-    if !map.anchors.is_empty() {
+    if !parts.is_empty() {
+        body.push_str("\nParts, from summaries that may be wrong:\n");
+    }
+    for part in parts {
+        let _ = writeln!(body, "{part}");
+    }
+    let symbols = &map.anchors[..map.anchors.len().min(ANCHORS.saturating_sub(parts.len()))];
+    if !symbols.is_empty() {
         body.push_str("\nMuch depends on:\n");
     }
-    for anchor in &map.anchors {
+    for anchor in symbols {
         let said = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
         let _ = writeln!(body, "{} {} ({}){said}", anchor.kind.name(), anchor.symbol, anchor.path);
     }
@@ -111,4 +126,28 @@ pub(super) fn scores(score: f32, parts: &crate::domain::code::Parts) -> Scores {
 #[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
 pub(super) fn milli(score: f32) -> i32 {
     (score * 1_000.0).round() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::code::Anchor;
+
+    #[test]
+    fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
+        let anchor = |n: usize| Anchor {
+            symbol: format!("symbol_{n}"),
+            kind: Kind::Function,
+            path: format!("src/{n}.rs"),
+            line: 1,
+            doc: String::new(),
+        };
+        let map = Scaffold { text: "src\n".into(), tokens: 1, anchors: (0..8).map(anchor).collect() };
+        let parts: Vec<String> = (0..3).map(|n| format!("src/part_{n} (fresh): does {n}")).collect();
+        let text = map_text("work", &map, &parts, &[]);
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
+        assert!(place("src/part_2") < place("symbol_0") && place("may be wrong") < place("src/part_0"));
+        assert!(text.contains("symbol_4") && !text.contains("symbol_5"), "{text}");
+        assert!(!map_text("work", &map, &[], &[]).contains("Parts, from"));
+    }
 }

@@ -9,6 +9,7 @@ use super::codebase::{Codebase, Disk, Held, MapWish};
 use super::coder::source;
 use super::found;
 use super::gather::{Gathered, Gatherer};
+use super::modules;
 use super::shown;
 use super::snapshot::Snapshot;
 use crate::code::cards::{Limits, Taken, fill_beside};
@@ -26,6 +27,7 @@ use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, Near};
 use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::mode::{Mode, SearchWish};
+use crate::domain::module::{ModuleCard, Staleness};
 use crate::domain::orient::{CodeLimits, Orienting};
 use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
@@ -38,6 +40,8 @@ use std::sync::Arc;
 const RANKED: usize = 120;
 /// Symbols that fit and do not go, which get a row.
 const NEAR: usize = 8;
+/// Characters of a summary's line in the map.
+const PART: usize = 120;
 /// Tokens that the frame around touchpoints takes at most.
 const FRAME: u32 = 64;
 
@@ -79,10 +83,11 @@ pub(super) fn add(
         drop(book.map(wish));
     }
     book.freshen();
+    let parts = if maps && limits.anchors > 0 { parts(gatherer, snapshot, found)? } else { Vec::new() };
     let taken = if looks { shown::taken(gatherer, snapshot, &book, found)? } else { Taken::default() };
     let mut put = Put { snapshot, book: &book, found, count: &count, limits };
     if maps {
-        put.map(book.map(wish).as_deref());
+        put.map(book.map(wish).as_deref(), &parts);
     }
     if marked {
         put.marked();
@@ -91,6 +96,21 @@ pub(super) fn add(
         put.touchpoints(asked.unwrap_or_default(), &attached, taken, &mut gatherer.analyzer);
     }
     Ok(())
+}
+
+/// Summaries of parts that neither go whole nor were left out by a person: a line of each.
+fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+    let Some(project) = &gatherer.project else { return Ok(Vec::new()) };
+    let goes = |atom: Atom| found.input.blocks.iter().any(|block| block.atom == Some(atom));
+    let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
+    let all = modules::current(gatherer.store(), project)?.into_iter();
+    let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
+        let said =
+            card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).find(|line| !line.is_empty());
+        let said: String = said.unwrap_or_default().chars().take(PART).collect();
+        format!("{} ({}): {said}", card.path, stale.words(card.files.len()))
+    };
+    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(code_rows::ANCHORS).map(line).collect())
 }
 
 /// The files and symbols that stand behind the message, which count as focus.
@@ -156,7 +176,7 @@ impl Put<'_> {
     }
 
     /// The map of folders, with a note on how to go on from it, and in Heavy the most central symbols.
-    fn map(&mut self, map: Option<&Scaffold>) {
+    fn map(&mut self, map: Option<&Scaffold>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
         let mark = self.mark(map_atom()).map(|mark| mark.kind);
@@ -177,7 +197,7 @@ impl Put<'_> {
             }
             return;
         };
-        let text = map_text(&name, map, &self.snapshot.rules.tools);
+        let text = map_text(&name, map, parts, &self.snapshot.rules.tools);
         let tokens = (self.count)(&text);
         if let Some(kind) = mark.filter(|kind| kind.excludes()) {
             let once = kind == MarkKind::ExcludeOnce;

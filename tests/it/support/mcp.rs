@@ -136,7 +136,8 @@ impl Served {
             "find" => {
                 let file = std::fs::read_to_string(folder.join(WORK)).unwrap();
                 let lines = file.lines().enumerate().filter(|(_, line)| line.contains(&text("text")));
-                (false, lines.map(|(at, line)| format!("{WORK}:{}: {line}\n", at + 1)).collect())
+                let lines: Vec<String> = lines.map(|(at, line)| format!("{WORK}:{}: {line}", at + 1)).collect();
+                (false, lines.join("\n"))
             }
             "read" => (false, std::fs::read_to_string(path).unwrap()),
             "edit" => {
@@ -145,9 +146,9 @@ impl Served {
                 (false, "Changed.".to_owned())
             }
             _ => {
-                let mut test = std::process::Command::new("rustc");
-                test.args(["--test", "-o", "tests", WORK]).current_dir(folder);
-                let built = test.output().unwrap();
+                let mut rustc = std::process::Command::new("rustc");
+                rustc.args(["--test", "-o", "tests", WORK]).current_dir(folder);
+                let built = rustc.output().unwrap();
                 assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
                 let ran = std::process::Command::new(folder.join("tests")).output().unwrap();
                 (!ran.status.success(), String::from_utf8_lossy(&ran.stdout).into_owned())
