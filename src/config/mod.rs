@@ -7,6 +7,7 @@ pub mod error;
 pub mod keymap;
 pub mod layer;
 pub mod load;
+pub mod mcp;
 pub mod models;
 pub mod panes;
 pub mod paths;
