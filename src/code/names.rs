@@ -22,7 +22,8 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<Named> {
     if last.is_empty() && parts.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<(Fit, SymbolId)> = Vec::new();
+    // Files come by path, ids as they were read: the place is the same on every machine.
+    let mut found: Vec<(Fit, usize, SymbolId)> = Vec::new();
     for file in index.files() {
         for id in file.first..file.first + file.count {
             let Some((symbol, _)) = index.symbol(id) else { continue };
@@ -30,16 +31,16 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<Named> {
                 && let Some(fit) = fit(&symbol.name, last)
                 && (parts.is_empty() || stands_in(index, id, symbol, file, &parts))
             {
-                found.push(((fit, symbol.test || file.test, symbol.name.len()), id));
+                found.push(((fit, symbol.test || file.test, symbol.name.len()), found.len(), id));
             }
         }
     }
     if found.len() > most {
-        found.select_nth_unstable_by_key(most, |(fit, id)| (*fit, *id));
+        found.select_nth_unstable(most);
         found.truncate(most);
     }
     found.sort_unstable();
-    found.into_iter().filter_map(|(_, id)| named(index, id)).collect()
+    found.into_iter().filter_map(|(.., id)| named(index, id)).collect()
 }
 
 /// Whether a name may be typed behind an `@`: what no word is, or too long a one, is none.
