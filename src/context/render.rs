@@ -186,7 +186,6 @@ fn stands_before_turns(row: &Row, layout: Layout) -> bool {
 
 fn stands_in_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
-        Some(Section::Orientation) if row.kind == RowKind::Code => false,
         Some(Section::QuotedReply) => true,
         Some(
             Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,

@@ -47,11 +47,10 @@ impl Core {
             return;
         }
         let Ok(session) = self.session_of(branch) else { return };
-        let Some(title) =
-            first_question(session, branch).filter(|_| is_dated(&session.card.title)).map(|head| masked(&head.preview))
-        else {
+        if !is_dated(&session.card.title) {
             return;
-        };
+        }
+        let title = first_question(session, branch).map(|head| masked(&head.preview)).unwrap_or_default();
         if title.is_empty() {
             return;
         }
