@@ -7,6 +7,7 @@ use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
 use crate::domain::consent::{Asking, Consent, Deed, Rule, RuleScope, Verdict, decide};
+use crate::domain::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -150,7 +151,13 @@ fn told(asking: &Asking) -> Vec<String> {
                 changes.iter().flat_map(|change| change.unified(AROUND).lines().map(str::to_owned).collect::<Vec<_>>()),
             );
         }
-        Deed::Foreign { server, tool, .. } => lines.push(format!("{server}: {tool} {}", asking.args)),
+        Deed::Foreign { server, tool, looks } => {
+            lines.push(OUTSIDE.to_owned());
+            if *looks {
+                lines.push("The server says that it only looks; nothing here makes sure of it.".to_owned());
+            }
+            lines.push(format!("{server}: {tool} {}", asking.args));
+        }
         Deed::Look { what } => lines.push(what.clone()),
     }
     lines

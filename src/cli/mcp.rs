@@ -139,6 +139,9 @@ fn named(run: &mut Run<'_, '_>, file: &FileCard) {
         (None, FileWord::No) => "not used".to_owned(),
     };
     run.io.say(&format!("{}: {words}", file.path));
+    for server in file.servers.iter().filter(|server| server.taken) {
+        run.io.say(&format!("  {}: passed over: your settings name a server so too", server.name));
+    }
 }
 
 fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
@@ -153,6 +156,9 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     if whole {
         run.io.say(&format!("  {}", server.about));
         run.io.say(&format!("  $ {}", server.command));
+    }
+    for note in &server.notes {
+        run.io.say(&format!("  {note}"));
     }
     for tool in &server.tools {
         let sign = if tool.waits {
@@ -178,7 +184,8 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         return Err(Failure::user(format!("{} cannot be used: {why}.", file.path)).into());
     }
     for server in &file.servers {
-        run.io.note(&format!("{}: {}", server.name, server.command));
+        let over = if server.taken { "  (passed over: your settings name a server so too)" } else { "" };
+        run.io.note(&format!("{}: {}{over}", server.name, server.command));
         if !server.given.is_empty() {
             run.io.note(&format!("  gets {}", server.given.join(", ")));
         }
@@ -187,7 +194,8 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         if !run.io.in_tty {
             return Err(Failure::user("Nobody could be asked.").todo("Read it, then say `mcp use --yes`.").into());
         }
-        run.io.note("These run with your rights. Enter y to use them until the file changes:");
+        run.io.note("Programs run with your rights, outside the cage that holds commands; addresses are called.");
+        run.io.note("Enter y to use them until the file changes:");
         matches!(run.io.line().unwrap_or_default().trim(), "y" | "yes")
     };
     run.done(Request::Servers(None, ServerAct::File { digest: file.digest, yes: said }), "Done.")

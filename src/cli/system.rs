@@ -80,7 +80,11 @@ pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     if run.io.json {
         let shapes: Vec<Value> = findings
             .iter()
-            .map(|f| json!({ "subject": f.subject, "ok": f.ok, "text": f.text, "todo": f.todo }))
+            .map(|f| {
+                let mut shape = json!({ "subject": f.subject, "ok": f.ok, "text": f.text, "todo": f.todo });
+                f.facts.iter().for_each(|(name, value)| shape[*name] = json!(value));
+                shape
+            })
             .collect();
         return run.io.value(&shapes);
     }

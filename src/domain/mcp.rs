@@ -5,13 +5,17 @@
 use super::consent::Deed;
 use super::hash::{Fields, Hash};
 use super::safe::Safe;
+use super::schema;
 use super::trace::{ToolOutput, ToolSpec, Watch};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// What every name of a server's tool begins with.
 pub const PREFIX: &str = "mcp__";
+/// What is said of a server's tool wherever a person decides about it.
+pub const OUTSIDE: &str = "It works outside the cage that holds commands, and undo does not take back what it does.";
 /// Most characters of a tool's name that every provider takes.
 const LONGEST: usize = 64;
 /// Most of them for the server.
@@ -186,6 +190,10 @@ impl ServerTool {
             description.truncate(at);
             description.push('…');
         }
+        let (parameters, words) = schema::bounded(parameters);
+        if let Some(words) = words {
+            description = format!("{description}\n[{words}]").trim_start().to_owned();
+        }
         Self { name: name.to_owned(), description, parameters, hints }
     }
 
@@ -259,6 +267,8 @@ pub struct Server {
     pub tail: String,
     /// Lines that were no messages of the protocol.
     pub strays: u64,
+    /// What of its list of tools is not offered, and why, a sentence each.
+    pub notes: Vec<String>,
 }
 
 impl Server {
@@ -273,6 +283,7 @@ impl Server {
             instructions: String::new(),
             tail: String::new(),
             strays: 0,
+            notes: Vec::new(),
         }
     }
 }
@@ -365,6 +376,15 @@ pub fn offered_name(server: &str, tool: &str) -> String {
     format!("{cut}_{}", digest(tool))
 }
 
+/// The name of a tool for people: of a server's tool `server/tool`.
+#[must_use]
+pub fn shown(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__")) {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Cow::Owned(format!("{server}/{tool}")),
+        _ => Cow::Borrowed(name),
+    }
+}
+
 /// The tools of servers as they are offered, in the servers' order; a name that was given already is left out.
 #[must_use]
 pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -> Vec<Offered> {
@@ -401,11 +421,12 @@ pub fn plain(text: &str) -> (String, usize) {
     (kept, gone)
 }
 
-/// The first and the last part of a text that is too long, with what was cut said between them.
+/// The first and the last part of a text that is too long; nothing where it is not. The first ends with a line, where one
+/// ends near.
 #[must_use]
-pub fn cut(text: String, limit: usize) -> String {
+pub fn ends(text: &str, limit: usize) -> Option<(&str, &str)> {
     if text.len() <= limit {
-        return text;
+        return None;
     }
     let floor = |mut at: usize| {
         while !text.is_char_boundary(at) {
@@ -413,14 +434,18 @@ pub fn cut(text: String, limit: usize) -> String {
         }
         at
     };
-    let (first, last) = (floor(limit / 5 * 4), floor(text.len() - limit / 5));
-    format!(
-        "{}\n[… {} of {} bytes were cut here; ask for less to see them …]\n{}",
-        &text[..first],
-        last - first,
-        text.len(),
-        &text[last..]
-    )
+    let first = &text[..floor(limit / 5 * 4)];
+    let line = first.rfind('\n').filter(|at| *at > first.len() / 2).map_or(first.len(), |at| at + 1);
+    Some((&text[..line], &text[floor(text.len() - limit / 5)..]))
+}
+
+/// A text that is too long without its middle, which is said there.
+#[must_use]
+pub fn cut(text: String, limit: usize) -> String {
+    let Some((first, last)) = ends(&text, limit) else { return text };
+    let gone = text.len() - first.len() - last.len();
+    let first = first.strip_suffix('\n').unwrap_or(first);
+    format!("{first}\n[… {gone} of {} bytes were cut here; ask for less to see them …]\n{last}", text.len())
 }
 
 #[cfg(test)]
@@ -432,6 +457,7 @@ mod tests {
     #[test]
     fn names_are_what_providers_take() {
         assert_eq!(offered_name("everything", "get-sum"), "mcp__everything__get-sum");
+        assert_eq!((shown("mcp__everything__get-sum"), shown("run")), ("everything/get-sum".into(), "run".into()));
         let long = offered_name("everything", &"x".repeat(100));
         assert_eq!(long.len(), 64);
         assert_ne!(long, offered_name("everything", &format!("{}y", "x".repeat(99))), "cut, and still two");

@@ -52,6 +52,8 @@ pub mod request;
 pub mod resolved;
 pub mod run;
 pub mod safe;
+pub mod schema;
+pub mod shell;
 pub mod state;
 pub mod tag;
 pub mod task;

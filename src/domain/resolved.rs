@@ -1,6 +1,7 @@
 //! Calls to tools beside one another: which failures are alike, what a call acts on, and which later call resolved a failure.
 //! Not for: running tools, or quoting an earlier error for the model (`engine::repeats`, which asks here what belongs together).
 
+use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
 use serde_json::Value;
 
@@ -28,9 +29,9 @@ const LINE: usize = 200;
 pub enum How {
     /// The very same call.
     Same,
-    /// The same tool on the same thing: the same file, a command that begins alike.
+    /// The same tool on the same thing: the same file, the same command or a wider run of it.
     Subject,
-    /// The same tool, on something else.
+    /// The same tool, on something else; of commands, the same program.
     Tool,
 }
 
@@ -40,13 +41,17 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<How> {
     if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
         return None;
     }
-    Some(if later.args == failure.args {
-        How::Same
-    } else if subject(&later.args) == subject(&failure.args) {
-        How::Subject
-    } else {
-        How::Tool
-    })
+    if later.args == failure.args {
+        return Some(How::Same);
+    }
+    let (then, now) = (object(&failure.args), object(&later.args));
+    let subject = match (line(&then), line(&now)) {
+        (Some(then), Some(now)) if shell::shows(now, then) => true,
+        (Some((_, then)), Some((_, now))) if !shell::alike(now, then) => return None,
+        (None, None) => (then.is_object() && then == now) || (path(&then).is_some() && path(&then) == path(&now)),
+        _ => false,
+    };
+    Some(if subject { How::Subject } else { How::Tool })
 }
 
 /// Whether the tool itself reported that it could not.
@@ -204,33 +209,21 @@ pub fn argument(args: &str) -> String {
     }
 }
 
-/// What two calls of one tool must have alike for the later one to stand for the earlier one: of a command its first two
-/// words and its folder, of a file its path, else all arguments.
-#[must_use]
-pub fn subject(args: &str) -> String {
-    let Ok(Value::Object(map)) = serde_json::from_str::<Value>(args) else { return args.trim().to_owned() };
-    let text = |name: &str| map.get(name).and_then(Value::as_str);
-    if let Some(line) = ["line", "command", "cmd"].into_iter().find_map(text) {
-        return format!("{}\0{}", text("folder").map(beneath).unwrap_or_default(), command(line));
-    }
-    match ["path", "file", "file_path"].into_iter().find_map(text) {
-        Some(path) if map.get("pattern").is_none() => beneath(path).to_owned(),
-        _ => Value::Object(map).to_string(),
-    }
+fn object(args: &str) -> Value {
+    serde_json::from_str(args).unwrap_or_default()
 }
 
-fn beneath(path: &str) -> &str {
-    path.trim_start_matches("./").trim_end_matches('/')
+/// The folder and the line of a call that runs a command.
+fn line(args: &Value) -> Option<(&str, &str)> {
+    let line = ["line", "command", "cmd"].into_iter().find_map(|name| args.get(name)?.as_str())?;
+    let folder = ["folder", "cwd"].into_iter().find_map(|name| args.get(name)?.as_str());
+    Some((folder.unwrap_or_default(), line))
 }
 
-/// The first two words of a command: behind a change of folder and variables set for it.
-fn command(line: &str) -> String {
-    let own = match line.split_once("&&") {
-        Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
-        _ => line,
-    };
-    let sets = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.starts_with('-'));
-    own.split_whitespace().skip_while(sets).take(2).collect::<Vec<_>>().join(" ")
+/// The file that a call is about; none where it looks for something in files.
+fn path(args: &Value) -> Option<&str> {
+    let path = ["path", "file", "file_path"].into_iter().find_map(|name| args.get(name)?.as_str())?;
+    args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
 }
 
 /// A filter that was read: words that tool, arguments or first line must hold, and `tool:`, `state:`, `file:`.
@@ -270,15 +263,18 @@ impl Sieve {
                 || (failed(trace) && (fixed && "fixed".starts_with(word) || !fixed && "unfixed".starts_with(word)))
         };
         let file = |word: &str| {
-            let subject = subject(&trace.args);
-            trace.changed.iter().chain([&subject]).any(|path| path.to_lowercase().contains(word))
+            let args = object(&trace.args);
+            let own = trace.changed.iter().map(String::as_str).chain(path(&args));
+            own.into_iter().any(|path| path.to_lowercase().contains(word))
         };
         let holds = |text: &str, word: &str| text.to_lowercase().contains(word);
-        any(&self.tools, &|word| trace.name.to_lowercase().starts_with(word))
-            && any(&self.states, &state)
+        any(&self.tools, &|word| {
+            [&trace.name, &*trace.title()].iter().any(|name| name.to_lowercase().starts_with(word))
+        }) && any(&self.states, &state)
             && any(&self.files, &file)
             && self.words.iter().all(|word| {
                 holds(&trace.name, word)
+                    || holds(&trace.title(), word)
                     || holds(&trace.args, word)
                     || holds(report(trace), word)
                     || holds(&trace.preview, word)
@@ -295,31 +291,8 @@ pub fn state(trace: &ToolTrace) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::RunId;
+    use crate::domain::trace::sample as trace;
     use proptest::prelude::*;
-    use uuid::Uuid;
-
-    fn trace(name: &str, args: &str, status: ToolStatus, error: &str) -> ToolTrace {
-        ToolTrace {
-            call_id: "c".into(),
-            run: RunId(Uuid::nil()),
-            node: None,
-            turn: None,
-            name: name.into(),
-            args: args.into(),
-            status: Some(status),
-            bytes: 1,
-            truncated_from: None,
-            est_tokens: 1,
-            duration_ms: 1,
-            at: 0,
-            preview: error.into(),
-            word: None,
-            exit: None,
-            changed: Vec::new(),
-            more: super::super::trace::More::default(),
-        }
-    }
 
     fn run(line: &str, status: ToolStatus) -> ToolTrace {
         trace("run", &serde_json::json!({ "line": line }).to_string(), status, "[exit 101]")
@@ -335,25 +308,33 @@ mod tests {
             run("ls -la", Ok),
             run("cargo test", Refused),
             edit,
-            run("RUST_BACKTRACE=1 cargo test a", Ok),
+            run("cargo test a", Ok),
             run("cd sub && cargo test", Ok),
+            run("RUST_BACKTRACE=1 cargo test", Ok),
         ];
         let every: Vec<&ToolTrace> = all.iter().collect();
         let found = links(&every, |_, _| true);
-        assert_eq!(found, [Link { failed: 0, fixed: 4, between: vec!["src/a.rs".into()] }]);
+        assert_eq!(found, [Link { failed: 0, fixed: 6, between: vec!["src/a.rs".into()] }]);
         assert!(links(&every, |_, _| false).is_empty(), "what is on no path below resolves nothing");
         let mut beside = run("cargo test", Ok);
         beside.more.again = Some("c".into());
         assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");
-        assert_eq!(resolves(&all[0], &all[1]), Some(How::Tool));
+        assert_eq!(resolves(&all[0], &all[1]), None, "another program");
+        assert_eq!(resolves(&all[0], &all[4]), Some(How::Tool));
         assert_eq!(resolves(&all[1], &all[4]), None, "nothing had failed");
     }
 
     #[test]
     fn what_a_call_acts_on() {
-        assert_eq!(subject(r#"{"path":"./src/a.rs","start_line":4}"#), "src/a.rs");
-        assert_ne!(subject(r#"{"pattern":"x","path":"src"}"#), subject(r#"{"pattern":"y","path":"src"}"#));
-        assert_ne!(subject(r#"{"line":"make x","folder":"a"}"#), subject(r#"{"line":"make x","folder":"b"}"#));
+        let how = |then: &str, now: &str| {
+            resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
+        };
+        assert_eq!(how(r#"{"path":"./src/a.rs","start_line":4}"#, r#"{"path":"src/a.rs"}"#), Some(How::Subject));
+        assert_eq!(how(r#"{"path":"src/a.rs"}"#, r#"{"path":"src/b.rs"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"pattern":"x","path":"src"}"#, r#"{"pattern":"y","path":"src"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"line":"make x","folder":"a"}"#, r#"{"line":"make x","folder":"b"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"line":"make x","seconds":1}"#, r#"{"line":"make x","seconds":9}"#), Some(How::Subject));
+        assert_eq!(how("not json", "{}"), Some(How::Tool));
         assert_eq!(argument(r#"{"pattern":"fn main","path":"src"}"#), "fn main in src");
         assert_eq!(argument("not json "), "not json");
     }
@@ -401,10 +382,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_a_subject_a_kind_and_a_fault(text in "\\PC{0,80}") {
+        fn any_text_has_a_kind_and_a_fault(text in "\\PC{0,80}") {
             let one = trace("t", &text, ToolStatus::Failed, &text);
             prop_assert!(!kind(&one).chars().any(|c| c.is_ascii_digit()));
-            prop_assert_eq!(subject(&text), subject(&text));
             prop_assert!(fault(&text).is_none_or(|line| line.chars().count() <= LINE));
         }
     }

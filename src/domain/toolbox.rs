@@ -64,6 +64,8 @@ pub struct ServerCard {
     pub tail: String,
     /// Lines that were no messages of the protocol.
     pub strays: u64,
+    /// What of its list of tools is not offered, and why, a sentence each.
+    pub notes: Vec<String>,
     /// Not all its tools are switched off at once.
     pub on: bool,
     /// Tokens of its tools that go.
@@ -100,6 +102,8 @@ pub struct FileServer {
     pub command: String,
     /// Names of what it is given.
     pub given: Vec<String>,
+    /// It is passed over: the person's settings name a server so too.
+    pub taken: bool,
 }
 
 /// A folder's own file of servers.
@@ -116,6 +120,15 @@ pub struct FileCard {
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+}
+
+impl FileCard {
+    /// Names of its servers that are passed over, because the settings have them too; none where there are none.
+    #[must_use]
+    pub fn passed_over(&self) -> Option<String> {
+        let names: Vec<&str> = self.servers.iter().filter(|one| one.taken).map(|one| one.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
 }
 
 /// All of it.

@@ -5,6 +5,7 @@ use super::consent::{Deed, FileChange};
 use super::hash::{Fields, Hash};
 use super::ids::{NodeId, RunId};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A tool offered to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -99,6 +100,12 @@ pub struct ToolTrace {
 }
 
 impl ToolTrace {
+    /// The tool's name for people.
+    #[must_use]
+    pub fn title(&self) -> Cow<'_, str> {
+        super::mcp::shown(&self.name)
+    }
+
     /// Its id: the same on every machine, ten hexadecimal digits.
     #[must_use]
     pub fn id(&self) -> String {
@@ -155,6 +162,37 @@ pub fn kept_path(id: &str) -> String {
 
 /// What such a path begins with.
 pub const KEPT: &str = "output:";
+
+/// Bytes of a line of a kept result that is read as one; a longer one is read in pieces of at most [`PIECE`] bytes.
+const LONG_LINE: usize = 1_000;
+/// See [`LONG_LINE`]. A piece is shown whole where it matches a search.
+const PIECE: usize = 240;
+
+/// A kept result as `read_file` and `search` count its lines: of a line too long to be read in parts, each piece is a line.
+#[must_use]
+pub fn in_lines(text: &str) -> Cow<'_, str> {
+    if text.split('\n').all(|line| line.len() <= LONG_LINE) {
+        return Cow::Borrowed(text);
+    }
+    let mut made = String::with_capacity(text.len() + text.len() / PIECE);
+    for line in text.split_inclusive('\n') {
+        let mut rest = line;
+        while line.len() > LONG_LINE && rest.len() > PIECE {
+            let mut end = PIECE;
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            // Better between two values than within one.
+            let between = rest[..end].rfind([' ', ',', ';', '}', ']', '>']);
+            let (piece, after) = rest.split_at(between.filter(|at| *at > PIECE / 2).map_or(end, |at| at + 1));
+            made.push_str(piece);
+            made.push('\n');
+            rest = after;
+        }
+        made.push_str(rest);
+    }
+    Cow::Owned(made)
+}
 
 /// What watches a tool at work.
 pub trait Watch: Sync {
@@ -228,6 +266,11 @@ pub trait RunTools: Send + Sync {
         Done::said(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
+    /// Bytes of a result that are kept for `over` where the model reads less; 0 where it reads nothing kept.
+    fn keeps(&self) -> usize {
+        0
+    }
+
     /// Paths of the workspace's files that no ignore rule leaves out, in order, at most so many; and whether there are more.
     fn files(&self, _most: usize) -> (Vec<String>, bool) {
         (Vec::new(), false)
@@ -245,5 +288,47 @@ pub trait RunTools: Send + Sync {
     /// A sentence: the file was left alone.
     fn put_back(&self, path: &str, _expected: Option<Hash>, _text: Option<&str>) -> Result<(), String> {
         Err(format!("{path} cannot be changed: these tools only look."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn long_lines_are_read_in_pieces_and_nothing_is_lost(text in "[a-z ,é\n]{0,900}", times in 1_usize..6) {
+            let text = text.repeat(times);
+            let lines = in_lines(&text);
+            prop_assert_eq!(lines.replace('\n', ""), text.replace('\n', ""));
+            prop_assert!(lines.split('\n').all(|line| line.len() <= LONG_LINE));
+            let longest = text.split('\n').map(str::len).max().unwrap_or(0);
+            prop_assert!(longest > LONG_LINE || lines == text);
+        }
+    }
+}
+
+/// A call that ended so, for tests.
+#[cfg(test)]
+pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
+    ToolTrace {
+        call_id: "c".into(),
+        run: RunId(uuid::Uuid::nil()),
+        node: None,
+        turn: None,
+        name: name.into(),
+        args: args.into(),
+        status: Some(status),
+        bytes: 1,
+        truncated_from: None,
+        est_tokens: 1,
+        duration_ms: 1,
+        at: 0,
+        preview: preview.into(),
+        word: None,
+        exit: None,
+        changed: Vec::new(),
+        more: More::default(),
     }
 }

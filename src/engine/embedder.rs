@@ -80,7 +80,13 @@ impl Core {
 
 /// Whether it loads and gives a vector.
 pub(super) fn finding(set: Option<&EmbedderSetup>) -> Finding {
-    let finding = |ok, text: String, todo: &str| Finding { subject: "embedder".into(), ok, text, todo: todo.into() };
+    let finding = |ok, text: String, todo: &str| Finding {
+        subject: "embedder".into(),
+        ok,
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
     let Some(set) = set else {
         return finding(None, "none: older messages are found by their words alone".into(), "");
     };

@@ -180,6 +180,7 @@ impl Core {
     /// Looks at the store, the workspace and every profile.
     pub(super) fn doctor(&self, ticket: super::api::Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_finding());
+        let tools = self.examine_servers();
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
@@ -204,6 +205,7 @@ impl Core {
             findings.extend(tokenizer);
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+            findings.extend(tools);
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };
         let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
@@ -220,6 +222,7 @@ impl Core {
             ok: None,
             text: format!("{} ({trust})", self.setup.workspace),
             todo: String::new(),
+            facts: Vec::new(),
         }
     }
 }
@@ -227,8 +230,13 @@ impl Core {
 /// How the store is, the whole of it read once.
 fn store_findings(store: &Store) -> Vec<Finding> {
     let mend = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
-    let finding =
-        |ok, text: String, todo: &str| Finding { subject: "store".into(), ok: Some(ok), text, todo: todo.into() };
+    let finding = |ok, text: String, todo: &str| Finding {
+        subject: "store".into(),
+        ok: Some(ok),
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
         (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), mend),
@@ -246,6 +254,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
             ok: None,
             text,
             todo: "Close the other windows.".into(),
+            facts: Vec::new(),
         });
     }
     found
@@ -258,6 +267,7 @@ fn meter_findings(store: &Store) -> Vec<Finding> {
         ok: None,
         text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
         todo: String::new(),
+        facts: Vec::new(),
     };
     super::meters::learned(store).into_iter().map(finding).collect()
 }
@@ -273,6 +283,7 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
         ok: Some(why.is_none()),
         text: why.map_or_else(|| by.clone(), |why| format!("{why}; {by}")),
         todo: todo.into(),
+        facts: Vec::new(),
     })
 }
 
@@ -314,10 +325,10 @@ fn profile_finding(servers: &dyn super::setup::Servers, profile: &Profile, chose
     let subject = format!("profile {}{mark}", profile.name);
     if profile.backend != Backend::Openai {
         let text = "built in; it is no language model: it quotes what is in its context".into();
-        return Finding { subject, ok: Some(true), text, todo: String::new() };
+        return Finding { subject, ok: Some(true), text, todo: String::new(), facts: Vec::new() };
     }
     if let Err(failure) = servers.ready(profile) {
-        return Finding { subject, ok: None, text: failure.what, todo: failure.todo };
+        return Finding { subject, ok: None, text: failure.what, todo: failure.todo, facts: Vec::new() };
     }
     match servers.probe(profile) {
         Ok(count) => Finding {
@@ -325,8 +336,9 @@ fn profile_finding(servers: &dyn super::setup::Servers, profile: &Profile, chose
             ok: Some(true),
             text: format!("{} answers, {count} models", profile.base_url),
             todo: String::new(),
+            facts: Vec::new(),
         },
-        Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint },
+        Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint, facts: Vec::new() },
     }
 }
 

@@ -180,30 +180,23 @@ fn quoted(gatherer: &mut Gatherer, snapshot: &Snapshot, at: usize) -> Result<Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::RunId;
-    use crate::domain::trace::{More, ToolStatus};
-    use uuid::Uuid;
+    use crate::domain::trace::{ToolStatus, sample as trace};
 
-    fn trace(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
-        ToolTrace {
-            call_id: "c".into(),
-            run: RunId(Uuid::nil()),
-            node: None,
-            turn: None,
-            name: name.into(),
-            args: args.into(),
-            status: Some(status),
-            bytes: 1,
-            truncated_from: None,
-            est_tokens: 1,
-            duration_ms: 1,
-            at: 0,
-            preview: preview.into(),
-            word: None,
-            exit: None,
-            changed: Vec::new(),
-            more: More::default(),
-        }
+    #[test]
+    fn a_narrower_run_or_another_command_resolves_nothing() {
+        use ToolStatus::{Failed, Ok};
+        let run =
+            |line: &str, status| trace("run", &format!("{{\"line\":\"{line}\"}}"), status, "error: 1 test failed");
+        let all = [run("cargo test", Failed), run("ls", Ok), run("cargo test a", Failed), run("cargo test b", Failed)];
+        let placed = |all: &[ToolTrace]| all.iter().cloned().enumerate().collect::<Vec<_>>();
+        let found = |all: &[ToolTrace]| {
+            let placed = placed(all);
+            let placed: Vec<(usize, &ToolTrace)> = placed.iter().map(|(at, trace)| (*at, trace)).collect();
+            pair(&placed, all.len() - 1, |_| all.len())
+        };
+        assert_eq!(found(&all[..3]), None);
+        let then = [run("cargo test a", Failed), run("ls", Ok), run("cargo test", Ok), run("cargo test b", Failed)];
+        assert_eq!(found(&then), Some((0, 2)));
     }
 
     #[test]

@@ -7,13 +7,13 @@
 
 use super::api::{Answer, Event, Request, ServerAct, Ticket};
 use super::core::Core;
-use crate::domain::consent::Deed;
+use super::runner::Runner;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
-use crate::domain::mcp::{self, Named, Offered, PREFIX, Server, ServerSpec, ServerState, ServerTool, ToolServers};
+use crate::domain::mcp::{self, Named, Offered, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::toolbox::FileWord;
-use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use crate::domain::trace::{RunTools, ToolSpec};
 use crate::store::types::Write;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -302,10 +302,12 @@ impl Core {
 
     /// What runs the tools of a branch.
     pub(super) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
-        let own = self.with_code(branch, self.setup.tools.clone().filter(|_| self.trusted))?;
+        let tools = self.setup.tools.clone().filter(|_| self.trusted)?;
+        let keep = tools.keeps();
+        let own = self.with_code(branch, Some(tools))?;
         let off = self.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
-        Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit }))
+        Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit, keep }))
     }
 }
 
@@ -336,62 +338,4 @@ pub(super) fn specs(mut all: Vec<ToolSpec>, offered: &[Offered], off: &[String])
     all.retain(|spec| !none && !off.contains(&spec.name));
     all.extend(offered.iter().filter(|tool| !mcp::is_off(off, &tool.server, &tool.tool)).map(|tool| tool.spec.clone()));
     all
-}
-
-/// The program's own tools and those of servers, as one.
-struct Runner {
-    own: Arc<dyn RunTools>,
-    foreign: Arc<dyn ToolServers>,
-    offered: Arc<Vec<Offered>>,
-    off: Vec<String>,
-    limit: usize,
-}
-
-impl Runner {
-    fn offered(&self, name: &str) -> Option<&Offered> {
-        self.offered.iter().find(|tool| tool.spec.name == name)
-    }
-
-    fn refused(name: &str) -> ToolOutput {
-        let body = format!("Refused: the person switched {name} off.");
-        ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
-    }
-}
-
-impl RunTools for Runner {
-    fn specs(&self) -> Vec<ToolSpec> {
-        specs(self.own.specs(), &self.offered, &self.off)
-    }
-
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
-        if let Some(tool) = self.offered(name) {
-            if mcp::is_off(&self.off, &tool.server, &tool.tool) {
-                return Err(Self::refused(name));
-            }
-            return Ok(tool.deed());
-        }
-        if name.starts_with(PREFIX) {
-            let body = "Failed: that tool is not there any more: its server ended, or no longer offers it.".to_owned();
-            return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
-        }
-        if self.off.iter().any(|key| key == OWN || key == name) {
-            return Err(Self::refused(name));
-        }
-        self.own.deed(name, args)
-    }
-
-    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
-        match deed {
-            Deed::Foreign { server, tool, .. } => Done::said(self.foreign.call(server, tool, args, self.limit, watch)),
-            _ => self.own.carry_out(name, args, deed, hunks, watch),
-        }
-    }
-
-    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.own.run(name, args, cancelled)
-    }
-
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
-        self.own.over(name, args, text)
-    }
 }

@@ -53,6 +53,7 @@ impl Core {
             name: spec.name.clone(),
             command: spec.shown.clone(),
             given: spec.given.clone(),
+            taken: self.foreign.named.servers.iter().any(|own| own.name == spec.name),
         };
         FileCard {
             path: file.path.clone(),
@@ -124,6 +125,7 @@ impl Core {
             instructions: server.instructions.clone(),
             tail: server.tail.clone(),
             strays: server.strays,
+            notes: server.notes.clone(),
             ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
         })
     }
@@ -147,6 +149,7 @@ fn blank(key: String, name: &str, origin: Origin, state: ServerState, on: bool, 
         instructions: String::new(),
         tail: String::new(),
         strays: 0,
+        notes: Vec::new(),
         on,
         tokens: 0,
         tools,

@@ -3,21 +3,18 @@
 
 use super::call::Listeners;
 use super::child::{self, Heard, Program};
+use super::ear::Ear;
 use super::hub::{Entry, Shared};
+use super::listing::{self, Listing};
 use super::tap::Tap;
 use super::{http, words};
-use crate::domain::mcp::{Hints, ServerSpec, ServerState, ServerTool, Way, plain};
-use rmcp::ClientHandler;
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, Tool};
+use crate::domain::mcp::{ServerSpec, ServerState, Way, plain};
 use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::Transport;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Most pages of a list of tools, and most tools.
-const PAGES: usize = 50;
-const TOOLS: usize = 500;
 /// A list that changes again and again is read again after so long.
 const PACE: Duration = Duration::from_millis(250);
 /// How long an end may take before it is made one.
@@ -31,15 +28,6 @@ const AGAIN: &str = "/mcp shows what it wrote, and starts it again.";
 pub(super) struct Who {
     pub(super) name: String,
     pub(super) life: u64,
-}
-
-/// What we say of ourselves: that there is nothing to be asked of us.
-struct Ear;
-
-impl ClientHandler for Ear {
-    fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(ClientCapabilities::default(), Implementation::new("pleach", env!("CARGO_PKG_VERSION")))
-    }
 }
 
 type Service = RunningService<RoleClient, Ear>;
@@ -142,7 +130,7 @@ async fn shake_hands<T: Transport<RoleClient> + 'static>(
     heard: &Arc<Heard>,
 ) -> Result<Service, Fault> {
     let tap = Tap { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
-    serve_client(Ear, tap).await.map_err(|error| {
+    serve_client(Ear::new(heard.clone()), tap).await.map_err(|error| {
         let gone = |error: &ClientInitializeError| {
             matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
         };
@@ -175,7 +163,7 @@ async fn listen(shared: &Arc<Shared>, who: &Who, peer: &Peer<RoleClient>, change
             () = changed.notified() => {}
         }
         match tokio::time::timeout(Duration::from_secs(30), tools(peer)).await {
-            Ok(Ok(found)) => shared.update(who, |entry| entry.server.tools = found),
+            Ok(Ok(found)) => shared.update(who, |entry| listed(entry, found)),
             Ok(Err(fault)) => return fault,
             Err(_) => return Fault::new("it no longer says what it offers"),
         }
@@ -190,41 +178,16 @@ async fn closed(peer: &Peer<RoleClient>) {
     }
 }
 
-async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<ServerTool>, Fault> {
-    if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
-        return Ok(Vec::new());
-    }
-    let mut all = Vec::new();
-    let mut cursor = None;
-    for _ in 0..PAGES {
-        let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await;
-        let page = page.map_err(|error| Fault {
-            closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
-            ..Fault::new(format!("it does not say what it offers: {}", words::chain(&error)))
-        })?;
-        all.extend(page.tools.iter().map(tool));
-        all.truncate(TOOLS);
-        cursor = page.next_cursor;
-        if cursor.is_none() || all.len() == TOOLS {
-            break;
-        }
-    }
-    Ok(all)
+async fn tools(peer: &Peer<RoleClient>) -> Result<Listing, Fault> {
+    listing::read(peer).await.map_err(|error| Fault {
+        closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
+        ..Fault::new(format!("it does not say what it offers: {}", words::chain(&error)))
+    })
 }
 
-fn tool(tool: &Tool) -> ServerTool {
-    let hints = tool.annotations.as_ref().map_or_else(Hints::default, |said| Hints {
-        read_only: said.read_only_hint,
-        destructive: said.destructive_hint,
-        open_world: said.open_world_hint,
-    });
-    let parameters = serde_json::Value::Object((*tool.input_schema).clone());
-    ServerTool::new(&tool.name, tool.description.as_deref().unwrap_or_default(), parameters, hints)
-}
-
-fn ready(entry: &mut Entry, peer: &Peer<RoleClient>, tools: Vec<ServerTool>) {
+fn ready(entry: &mut Entry, peer: &Peer<RoleClient>, found: Listing) {
     entry.server.state = ServerState::Ready;
-    entry.server.tools = tools;
+    listed(entry, found);
     if let Some(info) = peer.peer_info() {
         let who = info.server_info.as_ref().map_or_else(String::new, |who| format!("{} {}, ", who.name, who.version));
         entry.server.about = plain(&format!("{who}MCP {}", info.protocol_version)).0.replace('\n', " ");
@@ -234,9 +197,13 @@ fn ready(entry: &mut Entry, peer: &Peer<RoleClient>, tools: Vec<ServerTool>) {
     entry.peer = Some(peer.clone());
 }
 
+fn listed(entry: &mut Entry, found: Listing) {
+    (entry.server.tools, entry.server.notes) = (found.tools, found.notes);
+}
+
 fn down(entry: &mut Entry, fault: Fault) {
     entry.peer = None;
-    entry.server.tools.clear();
+    listed(entry, Listing::default());
     entry.server.state = ServerState::Failed { why: plain(&fault.why).0.replace('\n', " "), todo: fault.todo };
 }
 

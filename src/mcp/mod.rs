@@ -7,11 +7,16 @@ mod call;
 #[cfg(feature = "mcp")]
 mod child;
 #[cfg(feature = "mcp")]
+mod ear;
+#[cfg(feature = "mcp")]
 mod http;
 #[cfg(feature = "mcp")]
 mod hub;
 #[cfg(feature = "mcp")]
 mod life;
+#[cfg(feature = "mcp")]
+mod listing;
+mod needs;
 #[cfg(feature = "mcp")]
 mod tap;
 #[cfg(feature = "mcp")]
@@ -19,6 +24,8 @@ mod words;
 
 #[cfg(not(feature = "mcp"))]
 mod without;
+
+pub use needs::missing;
 
 use crate::domain::mcp::ToolServers;
 use std::sync::Arc;

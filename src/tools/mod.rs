@@ -31,7 +31,7 @@ pub use acting::Acting;
 
 use crate::domain::consent::{Deed, FileChange};
 use crate::domain::hash::Hash;
-use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
 use acting::{Acts, Kept};
 use args::Args;
 use cap_std::ambient_authority;
@@ -149,12 +149,17 @@ impl RunTools for Workspace {
     }
 
     fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        let text = in_lines(text);
         let made = match name {
-            "read_file" => Args::parse(args).and_then(|args| read::over(self.limit, &args, text)),
-            "search" => Args::parse(args).and_then(|args| search::over(self, &args, text)),
+            "read_file" => Args::parse(args).and_then(|args| read::over(self.limit, &args, &text)),
+            "search" => Args::parse(args).and_then(|args| search::over(self, &args, &text)),
             other => Err(Stop::Failed(format!("{other} does not read what was kept of a result."))),
         };
         done(made)
+    }
+
+    fn keeps(&self) -> usize {
+        self.acting.as_ref().map_or(0, |acts| acts.options.keep)
     }
 
     fn files(&self, most: usize) -> (Vec<String>, bool) {

@@ -315,3 +315,44 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     home.ok(&["ask", "make it", "--allow", "run:touch *"]);
     assert!(home.workspace().join("made.txt").exists(), "{}", home.ok(&["message", "list"]));
 }
+
+/// What `[tools] readable` and `writable` say reaches the cage: these folders and no others.
+#[cfg(target_os = "linux")]
+#[test]
+fn folders_that_the_settings_open_are_open_to_commands_and_no_others() {
+    let home = Home::new("");
+    for folder in ["home/open", "home/closed", "more", "other"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+        std::fs::write(home.path(folder).join("a"), folder).unwrap();
+    }
+    home.configure(&format!(
+        "trusted_folders = [{:?}]\n[tools]\nreadable = [\"~/open\"]\nwritable = [{:?}]\n",
+        home.workspace().display().to_string(),
+        home.path("more").display().to_string(),
+    ));
+    let at = |name: &str| home.path(name).display().to_string();
+    let line = format!(
+        "cat {}/a > read; cat {}/a > unread; echo x > {}/new; echo x > {}/new; echo x > {}/new",
+        at("home/open"),
+        at("home/closed"),
+        at("more"),
+        at("other"),
+        at("home/open")
+    );
+    let call = format!("call run {}", serde_json::json!({ "line": line }));
+    let said = home.run(&["ask", &call, "--allow", "run"]);
+    let traces = home.json(&["traces"]);
+    let protection = traces[0]["protection"].to_string();
+    assert!(protection.contains("and one folder more") || protection.contains("missing"), "{traces} {}", said.err);
+    if protection.contains("landlock is missing") {
+        #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+        {
+            println!("skipped: this kernel has no landlock");
+        }
+        return;
+    }
+    let text = |name: &str| std::fs::read_to_string(home.path(name)).unwrap_or_default();
+    assert_eq!((text("work/read").as_str(), text("work/unread").as_str()), ("home/open", ""), "{}", said.out);
+    assert_eq!((text("more/new").as_str(), text("other/new").as_str()), ("x\n", ""));
+    assert_eq!(text("home/open/new"), "", "what may be read is not written");
+}

@@ -8,12 +8,13 @@ use crate::support::server::{Server as Http, json as answer};
 use pleach::domain::consent::{Asking, Consent, Deed, Rule, Verdict};
 use pleach::domain::hash::Hash;
 use pleach::domain::ids::BranchId;
-use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way};
+use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way, offered_name};
 use pleach::domain::message::Role;
 use pleach::domain::resolved;
 use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
-use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch};
+use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
+use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,6 +166,41 @@ fn a_flood_and_stray_lines_hide_no_answer() {
     let server = hub.ready("s");
     assert!(server.strays >= 300 && server.tail.len() <= 9_000, "{} {}", server.strays, server.tail.len());
     assert!(server.tail.contains("line 29999"), "the end is kept: {}", server.tail);
+}
+
+#[test]
+fn what_a_server_asks_back_is_answered_with_an_error() {
+    let hub = Hub::start(&[spec("s", "old")]);
+    let server = hub.ready("s");
+    assert!(server.about.ends_with("MCP 2024-11-05"), "an old server is spoken to as well: {}", server.about);
+    let said = hub.call("ask", "{}").body;
+    let wanted = "elicitation/create: -32601\nno/such/thing: -32601\nping: done\nroots/list: -32601\n\
+                  sampling/createMessage: -32601";
+    assert_eq!(said, wanted);
+    let tail = hub.ready("s").tail;
+    assert!(tail.contains("[it asked for words of the model (sampling), and was told no]"), "{tail}");
+}
+
+#[test]
+fn an_odd_list_of_tools_is_used_as_far_as_it_can_be() {
+    let hub = Hub::start(&[spec("s", "odd")]);
+    let server = hub.ready("s");
+    let names: Vec<&str> = server.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let long = "n".repeat(120);
+    assert_eq!(names, ["echo", "bare", "odd näme/of it", long.as_str(), "wide"]);
+    assert_eq!(
+        server.notes,
+        [
+            "Its list begins again and again; the rest is passed over.",
+            "A tool is passed over: not described as the protocol wants it.",
+            "A tool is passed over: another one has the same name.",
+            "A tool is passed over: without a name, or with one that is too long.",
+        ]
+    );
+    assert_eq!(server.tools[0].description, "Echoes.", "the first of a name stays");
+    let wide = &server.tools[4];
+    assert!(wide.description.contains("too much for every call"), "{}", wide.description);
+    assert!(wide.parameters.to_string().len() < 25_000);
 }
 
 #[test]
@@ -516,6 +552,98 @@ fn a_tool_that_comes_later_waits_for_a_word() {
     assert!(scene.cost() > whole);
 }
 
+#[test]
+fn two_servers_may_have_the_same_tool_and_any_name() {
+    let odd = offered_name("t", "odd näme/of it");
+    let answers =
+        vec![call("mcp__t__echo", &json!({"text": "of t"})), call(&odd, &json!({"text": "odd"})), text("Done.")];
+    let mut scene = scene(vec![spec("s", "plain"), spec("t", "odd")], answers, vec![rule("*", Verdict::Allow)]);
+    scene.card("t");
+    scene.turn("Echo it.", &yes());
+    let posted = scene.posted();
+    assert!(posted.contains(&"mcp__s__echo".to_owned()) && posted.contains(&"mcp__t__echo".to_owned()), "{posted:?}");
+    let fits = |name: &String| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    assert!(posted.iter().all(fits), "{posted:?}");
+    let told: Vec<String> = scene.client.open().traces.iter().map(|trace| trace.preview.clone()).collect();
+    assert_eq!(told, ["of t", "odd"], "each is called by its own name at its own server");
+}
+
+/// A scene with the real tools, and short results.
+fn reading(mode: &str) -> Scene {
+    let model = Model::new(Vec::new());
+    let mut bench = Bench::new(&model);
+    bench.tools = Some(Arc::new(Workspace::open_acting(&bench.workspace, 3_000, Acting::default()).unwrap()));
+    let named = Arc::new(Mutex::new(Named { servers: vec![spec("s", mode)], file: None }));
+    let (read, rules) = (named.clone(), vec![rule("mcp__*", Verdict::Allow)]);
+    let mut client = bench.start_with(|setup| {
+        setup.tool_rules = rules;
+        setup.output_limit = 3_000;
+        setup.named = Some(Arc::new(move || read.lock().unwrap().clone()));
+    });
+    let branch = client.session();
+    let mut scene = Scene { client, branch, model, bench, named };
+    scene.card("s");
+    scene.model.then(call("mcp__s__act", &json!({})));
+    scene.model.then(text("I see."));
+    scene.turn("Act.", &yes());
+    scene
+}
+
+#[test]
+fn what_was_cut_of_a_servers_result_is_read_in_parts() {
+    let mut scene = reading("lines");
+    let trace = scene.trace();
+    let (path, cut) = (kept_path(&trace.id()), scene.result());
+    let at = cut.find("goes on at line ").unwrap();
+    let line: u64 = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    assert!(
+        cut.contains(&format!("{path:?} as path")) && cut.contains(&format!("row {} of it\n[…", line - 1)),
+        "{cut}"
+    );
+    assert!(cut.ends_with("row 4000 of it") && cut.len() < 3_300, "{}", cut.len());
+    let back = format!("read_file or search with path {path}, from line {line} on");
+    assert_eq!((trace.more.back.clone(), trace.more.kept), (Some(back), trace.truncated_from));
+    scene.model.then(call("read_file", &json!({"path": path, "start_line": line, "lines": 2})));
+    scene.model.then(call("search", &json!({"path": path, "pattern": "row 2500 "})));
+    scene.model.then(text("I see."));
+    scene.turn("And the rest?", &yes());
+    let all = scene.client.open().traces.clone();
+    assert_eq!(all[1].preview, format!("row {line} of it"));
+    assert!(scene.result().contains(":2500: row 2500 of it"), "{}", scene.result());
+    let off = |key: &str| ServerAct::Switch { keys: vec![key.into()], on: false };
+    scene.done(off("search"));
+    scene.model.then(call("search", &json!({"path": path, "pattern": "row"})));
+    scene.model.then(call("mcp__s__act", &json!({})));
+    scene.model.then(text("I see."));
+    scene.turn("Again.", &yes());
+    let refused = scene.client.open().traces[3].clone();
+    assert_eq!(refused.status, Some(ToolStatus::Refused), "what is switched off reads nothing kept either");
+    assert!(scene.trace().more.back.unwrap().starts_with("read_file with path"));
+    scene.done(off("read_file"));
+    scene.model.then(call("mcp__s__act", &json!({})));
+    scene.model.then(text("I see."));
+    scene.turn("Again.", &yes());
+    let trace = scene.trace();
+    assert_eq!((trace.more.back.as_deref(), trace.more.kept), (Some("ask the tool for less"), None));
+}
+
+#[test]
+fn a_result_of_one_long_line_is_read_in_parts_too() {
+    let mut scene = reading("wide");
+    let trace = scene.trace();
+    let (path, cut) = (kept_path(&trace.id()), scene.result());
+    let at = cut.find("goes on at line ").unwrap();
+    let line: u64 = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    assert!(line > 5, "{cut}");
+    scene.model.then(call("read_file", &json!({"path": path, "start_line": line + 1, "lines": 1})));
+    scene.model.then(call("search", &json!({"path": path, "pattern": "\"n\":2500\\D"})));
+    scene.model.then(text("I see."));
+    scene.turn("And the rest?", &yes());
+    let read = scene.client.open().traces[1].clone();
+    assert!(read.preview.starts_with("{\"n\":") && read.bytes < 400, "{read:?}");
+    assert!(scene.result().contains("{\"n\":2500}"), "{}", scene.result());
+}
+
 /// A folder's own file that names the stub.
 fn folder_file(text: &str, servers: Vec<ServerSpec>) -> FolderFile {
     FolderFile { path: ".mcp.json".into(), digest: Hash::of(text.as_bytes()), servers: Ok(servers) }
@@ -603,6 +731,7 @@ fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
     let tested = home.run(&["mcp", "test", "s"]);
     assert_eq!(tested.code, 0, "{}", tested.err);
     assert!(tested.out.contains("s/echo"), "{}", tested.out);
+    doctor(&home, &trusted, &program);
     home.configure(&format!("{trusted}[mcpServers.bad]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no >&2; exit 4\"]\n"));
     let tested = home.run(&["mcp", "test", "bad"]);
     assert_eq!(tested.code, 1);
@@ -613,6 +742,47 @@ fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
     home.configure("[mcpServers.a]\ncomand = \"x\"\n");
     let wrong = home.run(&["mcp"]);
     assert!(wrong.err.contains("line 2, column 1") && wrong.err.contains("command"), "{}", wrong.err);
+}
+
+/// What the doctor says of the same folder, with more servers in the settings. It starts none of them.
+fn doctor(home: &Home, trusted: &str, program: &str) {
+    let found = || -> Vec<Value> {
+        let all = home.json(&["doctor"]);
+        all.as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["subject"].as_str().unwrap().starts_with("server "))
+            .cloned()
+            .collect()
+    };
+    let state = |all: &[Value], name: &str| {
+        let one = all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} in {all:?}"));
+        (one["state"].as_str().unwrap().to_owned(), one["transport"].as_str().unwrap().to_owned(), one["ok"].clone())
+    };
+    let is = |state: &str, way: &str, ok: Value| (state.to_owned(), way.to_owned(), ok);
+    assert_eq!(state(&found(), "s"), is("found", "stdio", json!(true)));
+    home.configure(&format!(
+        "{trusted}[mcpServers.s]\ncommand = \"no-such-program\"\n[mcpServers.far]\nurl = \"http://127.0.0.1:1/mcp\"\n\
+         [mcpServers.key]\ncommand = \"sh\"\nenv = {{ KEY = \"${{NO_SUCH_KEY}}\" }}\n\
+         [mcpServers.here]\ncommand = {program:?}\n[mcpServers.off]\ncommand = \"sh\"\ndisabled = true\n"
+    ));
+    let all = found();
+    assert_eq!(state(&all, "s"), is("missing", "stdio", json!(false)));
+    assert_eq!(state(&all, "far"), is("unasked", "http", Value::Null));
+    assert_eq!(state(&all, "key"), is("missing", "unknown", json!(false)));
+    assert_eq!(state(&all, "here"), is("found", "stdio", json!(true)));
+    assert_eq!(state(&all, "off"), is("disabled", "stdio", Value::Null));
+    let texts: Vec<&str> = all.iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert!(texts.iter().any(|text| text.contains("the variable NO_SUCH_KEY is not set")), "{texts:?}");
+    let folder = all.iter().find(|one| one["named_by"] == "folder").unwrap();
+    assert_eq!((&folder["state"], &folder["name"]), (&json!("passed over"), &json!("s")));
+    let said = home.ok(&["doctor"]);
+    assert!(said.contains("the program no-such-program was not found (stdio, settings: no-such-program)"), "{said}");
+    assert!(said.contains("Install it"), "{said}");
+    let listed = home.run(&["mcp", "list"]);
+    assert!(listed.out.contains("s: passed over: your settings name a server so too"), "{}", listed.out);
+    std::fs::write(home.workspace().join(".mcp.json"), "{}").unwrap();
+    assert!(home.ok(&["doctor"]).contains("not used: it has no object `mcpServers`"));
 }
 
 // ---- with a server that nobody here wrote

@@ -11,3 +11,4 @@ mod sizes;
 mod task;
 mod timing;
 mod tour;
+mod word;

@@ -285,6 +285,8 @@ pub struct Finding {
     pub text: String,
     /// What to do, where something should be done.
     pub todo: String,
+    /// The same for programs, each by a name of its own; of plain findings nothing.
+    pub facts: Vec<(&'static str, String)>,
 }
 
 /// A side question: asked in a branch's present context, and no message of the tree.

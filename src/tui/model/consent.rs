@@ -38,7 +38,12 @@ pub struct Ask {
     pub seen: (usize, usize),
     /// The row on which each hunk began when last drawn.
     pub starts: Vec<usize>,
+    /// When it came up by itself; none where a key opened it.
+    pub came: Option<u64>,
 }
+
+/// For so long a yes to what came up by itself is not taken: it may be meant for what stood there before.
+const MEANT: u64 = 600;
 
 impl Ask {
     /// With all hunks taken.
@@ -52,7 +57,13 @@ impl Ask {
                 .collect(),
             Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
         };
-        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new() }
+        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new(), came: None }
+    }
+
+    /// Whether a yes may be meant for what stood here before.
+    #[must_use]
+    pub fn fresh(&self, now: u64) -> bool {
+        self.came.is_some_and(|came| now < came.saturating_add(MEANT))
     }
 
     /// The hunks taken, by file.

@@ -95,9 +95,9 @@ impl Rack {
     #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
-        all.file
-            .as_ref()
-            .filter(|file| file.word == FileWord::Waits && file.fault.is_none() && !file.servers.is_empty())
+        all.file.as_ref().filter(|file| {
+            file.word == FileWord::Waits && file.fault.is_none() && file.servers.iter().any(|one| !one.taken)
+        })
     }
 
     /// What tells a line apart from others, over changes.
@@ -186,6 +186,7 @@ mod tests {
             instructions: String::new(),
             tail: String::new(),
             strays: 0,
+            notes: Vec::new(),
             on: true,
             tokens: 0,
             tools: (0..tools).map(tool).collect(),

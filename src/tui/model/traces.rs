@@ -271,7 +271,7 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
     let here = shown(session, conversation, None);
     let traces: Vec<&ToolTrace> = here.iter().map(|place| &session.traces[*place]).collect();
     let mut told: HashMap<NodeId, (bool, String)> = HashMap::new();
-    let name = |trace: &ToolTrace| format!("{} {}", trace.name, resolved::argument(&trace.args));
+    let name = |trace: &ToolTrace| format!("{} {}", trace.title(), resolved::argument(&trace.args));
     for link in resolved::links(&traces, |_, _| true) {
         let (failed, fixed) = (traces[link.failed], traces[link.fixed]);
         let since = match link.between.as_slice() {

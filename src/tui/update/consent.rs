@@ -2,8 +2,10 @@
 //! Not for: what a call would do (`domain::consent`).
 
 use super::send;
+use crate::domain::again::AgainState;
 use crate::domain::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
 use crate::domain::ids::{BranchId, RunId};
+use crate::domain::mcp;
 use crate::engine::api::{Request, RuleAct, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
@@ -27,7 +29,7 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
         );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} waits for your word: {key} looks at it.", asking.tool);
+    let text = format!("{} waits for your word: {key} looks at it.", mcp::shown(&asking.tool));
     model.status.say(Weight::Notice, text, model.now);
 }
 
@@ -64,6 +66,9 @@ fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<Asking>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
+    if let Some((branch, AgainState::Asks(asking))) = model.again.as_ref().map(|again| (again.branch, &again.state)) {
+        waiting.push((branch, asking.clone()));
+    }
     match waiting.into_iter().next() {
         Some((branch, asking)) => model.layers.push(Layer::Consent(Box::new(Ask::new(branch, asking)))),
         None => model.status.say(Weight::Notice, "No tool waits for your word.", model.now),
@@ -74,6 +79,9 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
     match run {
         Action::TakeHunk => ask.toggle(),
+        Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
+            model.status.say(Weight::Notice, "It has only just come up: look at it first.", model.now);
+        }
         Action::AllowTool if ask.nothing() => {
             model.status.say(Weight::Notice, "No change is chosen; Space takes one, n refuses them all.", model.now);
         }

@@ -107,8 +107,10 @@ fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 /// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
 /// details behind it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
-    let mut words = vec!["They are programs that run with your rights, and addresses that are called.".to_owned()];
-    let each = file.servers.iter().map(|server| {
+    let about = "Programs run with your rights, outside the cage that holds commands; addresses are called.";
+    let mut words = vec![about.to_owned()];
+    words.extend(file.passed_over().map(|names| format!("Passed over, because your settings name such: {names}.")));
+    let each = file.servers.iter().filter(|server| !server.taken).map(|server| {
         let given =
             if server.given.is_empty() { String::new() } else { format!("  (gets {})", server.given.join(", ")) };
         format!("{}: {}{given}", server.name, server.command)

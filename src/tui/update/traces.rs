@@ -122,10 +122,17 @@ fn again(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(super) fn again_came(model: &mut Model, view: AgainView) {
     let gone = |layer: &Layer| !matches!(layer, Layer::Consent(ask) if ask.asking.index == BESIDE);
     model.layers.retain(gone);
-    let name = view.trace.name.clone();
+    let name = view.trace.title().into_owned();
     match &view.state {
-        AgainState::Asks(asking) => {
-            model.layers.push(Layer::Consent(Box::new(Ask::new(view.branch, asking.clone()))));
+        // Only where it was asked for: over anything else, typing on would be taken for a word.
+        AgainState::Asks(asking) if matches!(model.layers.last(), Some(Layer::Traces(_))) => {
+            let ask = Ask { came: Some(model.now), ..Ask::new(view.branch, asking.clone()) };
+            model.layers.push(Layer::Consent(Box::new(ask)));
+        }
+        AgainState::Asks(_) => {
+            let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+            let text = format!("{name} waits for your word before it runs again: {key} looks at it.");
+            model.status.say(Weight::Notice, text, model.now);
         }
         AgainState::Runs => {}
         AgainState::Ended => {
@@ -147,7 +154,7 @@ fn add(model: &mut Model) {
         return model.status.say(Weight::Notice, text, model.now);
     };
     let fence = crate::tui::model::traces::fence(&text);
-    let what = format!("{} {}", trace.name, resolved::argument(&trace.args));
+    let what = format!("{} {}", trace.title(), resolved::argument(&trace.args));
     let words = format!("I ran it again, {what}:\n{fence}\n{}\n{fence}\n", text.trim_end());
     model.layers.clear();
     model.focus = Focus::Composer;

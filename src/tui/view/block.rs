@@ -276,7 +276,7 @@ impl Maker<'_> {
             let name = head.name.as_deref().unwrap_or("tool result");
             return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
         };
-        line.push(Ink::Tool, &trace.name);
+        line.push(Ink::Tool, &trace.title());
         let fixed = self.model.fixes.get(&head.id);
         let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
         let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
@@ -418,7 +418,7 @@ impl Maker<'_> {
 
     fn open_call(&self, trace: &crate::domain::trace::ToolTrace) -> Line {
         let (ink, sign) = tools::sign(self.theme, trace.status);
-        let line = Line::of(Ink::Dim, &format!("{} ", self.theme.glyphs.folded)).with(Ink::Tool, &trace.name);
+        let line = Line::of(Ink::Dim, &format!("{} ", self.theme.glyphs.folded)).with(Ink::Tool, &trace.title());
         let args = text::fit(&arguments(&trace.args), usize::from(self.width / 2), self.theme.glyphs.ellipsis);
         line.with(Ink::Dim, &format!(" {args} ")).with(ink, sign)
     }

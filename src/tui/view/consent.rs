@@ -4,6 +4,7 @@
 use super::cache::{Cache, Of};
 use super::{Look, paint};
 use crate::domain::consent::{Deed, FileChange};
+use crate::domain::mcp::{OUTSIDE, shown};
 use crate::tui::model::consent::{AROUND, Ask};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -17,7 +18,7 @@ pub(super) type Landed = ((usize, usize), Vec<usize>);
 
 pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
     paint::wipe(area, buf);
-    let title = format!("{} waits for your word", ask.asking.tool);
+    let title = format!("{} waits for your word", shown(&ask.asking.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -78,17 +79,19 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
             }
         }
         Deed::Foreign { server, tool, looks } => {
-            rows.push(Line::of(Ink::Dim, "A tool of another program would be called:"));
+            // Above the call: its arguments may fill the screen.
+            rows.extend(Flow::plain(
+                &format!("A tool of the server {server} would be called. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
+            if *looks {
+                let says = "The server says that it only looks; nothing here makes sure of it.";
+                rows.extend(Flow::plain(says, width, Ink::Text));
+            }
             rows.push(Line::new());
             rows.extend(Flow::exact(&format!("{server}: {tool}"), width, Ink::Code));
-            rows.extend(Flow::exact(&ask.asking.args, width, Ink::Code));
-            rows.push(Line::new());
-            let says = if *looks {
-                "The server says that it only looks; nothing here makes sure of it."
-            } else {
-                "What it does is the server's own affair: it runs outside this program's cage."
-            };
-            rows.extend(Flow::plain(says, width, Ink::Text));
+            rows.extend(Flow::exact(&laid_out(&ask.asking.args), width, Ink::Code));
         }
         Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),
         Deed::Change(changes) => {
@@ -99,6 +102,12 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
         }
     }
     rows
+}
+
+/// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
+fn laid_out(args: &str) -> String {
+    let read = serde_json::from_str::<serde_json::Value>(args);
+    read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
 }
 
 fn file(change: &FileChange, width: usize) -> Vec<Line> {

@@ -11,7 +11,7 @@
 //! Not for: how they stand (`domain::toolbox`).
 
 use super::{Look, capsules, paint};
-use crate::domain::mcp::{Origin, ServerState};
+use crate::domain::mcp::{OUTSIDE, Origin, ServerState};
 use crate::domain::toolbox::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
 use crate::tui::model::status::Weight;
 use crate::tui::model::toolbox::{Rack, Spot};
@@ -159,7 +159,11 @@ fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
         (None, FileWord::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
         (None, FileWord::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
     };
-    (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), Line::of(ink, words))
+    let mut value = Line::new();
+    if file.passed_over().is_some() {
+        value.push(Ink::Warn, "passes some over  ");
+    }
+    (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
 }
 
 fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line) {
@@ -256,7 +260,12 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     };
     let mut rows = Flow::plain(&words, width, Ink::Text);
     for server in &file.servers {
-        let mut more = Flow::exact(&server.command, width, Ink::Code);
+        let mut more = Vec::new();
+        if server.taken {
+            let why = "Passed over: your settings name a server so too.";
+            more.extend(Flow::plain(why, width, Ink::Warn));
+        }
+        more.extend(Flow::exact(&server.command, width, Ink::Code));
         if !server.given.is_empty() {
             more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
         }
@@ -288,8 +297,10 @@ fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> 
         if !server.given.is_empty() {
             more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
         }
+        more.extend(Flow::plain(OUTSIDE, width, Ink::Text));
         part(&mut rows, from, more);
     }
+    part(&mut rows, "Of its tools", Flow::plain(&server.notes.join(" "), width, Ink::Warn));
     if any_waits(Some(server)) {
         let words = "Tools that are new or described otherwise are not offered until you approve them.";
         part(&mut rows, "Changed", Flow::plain(words, width, Ink::Warn));

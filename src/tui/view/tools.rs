@@ -2,6 +2,7 @@
 //! Not for: the one line of a call within the conversation (`block`), or the screen of all calls (`traces`).
 
 use super::{Look, paint};
+use crate::domain::mcp::shown;
 use crate::domain::trace::{ToolStatus, ToolTrace};
 use crate::tui::model::live::Live;
 use crate::tui::model::{Action, Focus, Model};
@@ -50,7 +51,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
     let from = cursor.saturating_sub(page.saturating_sub(1));
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(look.theme, trace.status);
-        let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.name);
+        let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
         let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
         let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
@@ -71,7 +72,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
 pub(super) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return Flow::plain(&format!("{} waits for your word: {key}", asking.tool), width, Ink::Warn);
+        return Flow::plain(&format!("{} waits for your word: {key}", shown(&asking.tool)), width, Ink::Warn);
     }
     if live.said.is_empty() {
         return Vec::new();

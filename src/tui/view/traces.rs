@@ -213,7 +213,7 @@ fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area:
     if trace.more.again.is_some() {
         label.push(Ink::Dim, "again ");
     }
-    label.push(Ink::Tool, &trace.name);
+    label.push(Ink::Tool, &trace.title());
     let mut value = Line::new();
     if screen.fix(number).is_some() {
         value.push(Ink::Good, "fixed ");
@@ -295,7 +295,7 @@ impl Whole<'_> {
         let trace = self.trace;
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
         let (ink, sign) = tools::sign(self.look.theme, trace.status);
-        let first = format!("{} {}", trace.name, resolved::argument(&trace.args));
+        let first = format!("{} {}", trace.title(), resolved::argument(&trace.args));
         let mut rows = vec![
             Line::of(ink, &format!("{sign} "))
                 .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.look.theme.glyphs.ellipsis)),
@@ -323,7 +323,7 @@ impl Whole<'_> {
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
-            let back = back.map_or_else(String::new, |back| format!(" The model gets at the rest by {back}."));
+            let back = back.map_or_else(String::new, |back| format!(" How the model gets at the rest: {back}."));
             let kept = trace.more.kept.map_or_else(String::new, |_| " All of it stands below.".to_owned());
             let words = format!("Cut from {} bytes.{back}{kept}", text::number(full));
             rows.extend(Flow::plain(&words, room, Ink::Warn));
@@ -338,7 +338,7 @@ impl Whole<'_> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
                 let clock = when::clock(trace.at, self.look.model.facts.offset);
-                format!("{} {} ({clock})", trace.name, resolved::argument(&trace.args))
+                format!("{} {} ({clock})", trace.title(), resolved::argument(&trace.args))
             })
         };
         let key = self.look.key_in(Action::FollowLink, When::Tools);

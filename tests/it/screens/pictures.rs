@@ -97,8 +97,13 @@ fn first_start() {
     let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
     settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
     stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings) });
-    let finding =
-        |subject: &str, ok, text: &str| Finding { subject: subject.into(), ok, text: text.into(), todo: String::new() };
+    let finding = |subject: &str, ok, text: &str| Finding {
+        subject: subject.into(),
+        ok,
+        text: text.into(),
+        todo: String::new(),
+        facts: Vec::new(),
+    };
     let findings = vec![
         finding("store", Some(true), "/home/me/.local/share/pleach/store.db"),
         finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),

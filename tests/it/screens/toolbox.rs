@@ -49,6 +49,7 @@ fn server(name: &str, state: ServerState, tools: Vec<ToolCard>) -> ServerCard {
         instructions: "Always call echo first.".into(),
         tail: "Starting default (STDIO) server...\n\u{1b}[31mwarning\u{1b}[0m: no cache\n".into(),
         strays: 2,
+        notes: Vec::new(),
         on: true,
         tokens: tools.iter().map(|tool| tool.tokens).sum(),
         tools,
@@ -74,6 +75,7 @@ fn toolbox(word: FileWord) -> Box<Toolbox> {
             name: "tests".into(),
             command: "uvx run-tests --all --server \"a b\"".into(),
             given: vec!["API_KEY".into()],
+            taken: false,
         }],
         fault: None,
     };

@@ -152,8 +152,15 @@ fn run_again_beside_the_conversation() {
         AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
     stage.event(Event::Again(Box::new(view.clone())));
     assert!(stage.screen(100, 30).contains("run waits for your word"));
-    stage.press("y");
     let yes = Consent::Yes { hunks: Vec::new() };
+    stage.press("y a");
+    assert_eq!(
+        asked(&stage, |act| matches!(act, TraceAct::Word { .. })),
+        0,
+        "a key that was meant for what stood there"
+    );
+    assert!(stage.screen(100, 30).contains("only just come up"));
+    stage.wait(700).press("y");
     assert_eq!(asked(&stage, |act| *act == TraceAct::Word { consent: yes.clone(), always: None }), 1);
     let text = |text: &str| Some(Arc::from(text));
     view.change = Some(FileChange {
@@ -177,6 +184,27 @@ fn run_again_beside_the_conversation() {
     assert!(stage.model.layers.is_empty());
     let draft = stage.model.composer.text();
     assert!(draft.contains("10 passed") && draft.contains("I ran it again, run cargo test"), "{draft}");
+}
+
+#[test]
+fn typing_on_gives_no_word_to_what_is_run_again() {
+    let mut stage = opened();
+    stage.press("ctrl-t R esc");
+    assert!(stage.model.layers.is_empty());
+    let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
+    let command = Command { line: "rm -r a".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
+    let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
+    let state = AgainState::Asks(Arc::new(asking));
+    stage.type_text("ma");
+    stage.event(Event::Again(Box::new(AgainView { branch: MAIN, of: of.id(), state, trace: of, change: None })));
+    stage.wait(900).type_text("y");
+    assert_eq!(&*stage.model.composer.text(), "may", "it does not come over what is being written");
+    assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0);
+    assert!(stage.screen(100, 30).contains("Alt+Y looks at it"));
+    stage.press("alt-y");
+    assert!(stage.screen(100, 30).contains("rm -r a"));
+    stage.press("y");
+    assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 1);
 }
 
 #[test]

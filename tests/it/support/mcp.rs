@@ -37,6 +37,28 @@ pub(crate) fn spec(name: &str, mode: &str) -> ServerSpec {
     }
 }
 
+/// A list of tools with the faults that such lists have: its second page comes again and again.
+fn odd(cursor: Option<&str>) -> Value {
+    let schema = json!({"type": "object"});
+    let wide: serde_json::Map<String, Value> =
+        (0..3_000).map(|n| (format!("name{n}"), json!({"type": "string", "title": "One of many."}))).collect();
+    let tools = match cursor {
+        None => json!([
+            tool("echo", "Echoes.", &json!({})),
+            {"name": "bare"},
+            {"description": "No name."},
+            tool("echo", "Another one.", &json!({})),
+        ]),
+        Some(_) => json!([
+            {"name": "odd näme/of it", "inputSchema": schema},
+            {"name": "n".repeat(120), "inputSchema": schema},
+            {"name": "n".repeat(400), "inputSchema": schema},
+            {"name": "wide", "description": "Takes much.", "inputSchema": {"type": "object", "properties": wide}},
+        ]),
+    };
+    json!({"tools": tools, "nextCursor": "more"})
+}
+
 fn tool(name: &str, description: &str, hints: &Value) -> Value {
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
     json!({"name": name, "description": description, "inputSchema": schema, "annotations": hints})
@@ -49,7 +71,8 @@ pub(crate) fn serve(mode: &str) {
         eprintln!("no such port");
         std::process::exit(3);
     }
-    let served = Served { mode: mode.to_owned(), out: Mutex::new(()), more: AtomicBool::new(false) };
+    let asks = Mutex::new((Value::Null, Vec::new()));
+    let served = Served { mode: mode.to_owned(), out: Mutex::new(()), more: AtomicBool::new(false), asks };
     for line in std::io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else { break };
         served.take(&message);
@@ -61,7 +84,12 @@ struct Served {
     mode: String,
     out: Mutex<()>,
     more: AtomicBool,
+    /// The call for which something is asked back, and what was answered so far.
+    asks: Mutex<(Value, Vec<String>)>,
 }
+
+/// What a server may ask back, and what no client knows.
+const ASKS: [&str; 5] = ["sampling/createMessage", "elicitation/create", "roots/list", "ping", "no/such/thing"];
 
 impl Served {
     fn raw(&self, line: &str) {
@@ -90,12 +118,15 @@ impl Served {
             "initialize" => {
                 let capabilities = json!({"tools": {"listChanged": true}});
                 let about = json!({"name": "stub", "version": "1"});
-                let version = message["params"]["protocolVersion"].clone();
+                let wanted = message["params"]["protocolVersion"].clone();
+                let version = if self.mode == "old" { json!("2024-11-05") } else { wanted };
                 let result = json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": about,
                     "instructions": "Always call echo first."});
                 self.answer(&id, &result);
             }
+            "tools/list" if self.mode == "odd" => self.answer(&id, &odd(message["params"]["cursor"].as_str())),
             "tools/list" => self.answer(&id, &json!({"tools": self.tools()})),
+            "" => self.answered(message),
             "notifications/cancelled" => eprintln!("cancelled: {}", message["params"]["reason"]),
             "tools/call" => {
                 let (name, args) =
@@ -104,6 +135,18 @@ impl Served {
                 self.call(&id, &name, &args, &token);
             }
             _ => {}
+        }
+    }
+
+    /// What a client says to what was asked back: once all is there, the call is answered with it.
+    fn answered(&self, message: &Value) {
+        let mut asks = self.asks.lock().unwrap();
+        let what = ASKS.get(usize::try_from(message["id"].as_u64().unwrap_or(0)).unwrap() - 900).unwrap();
+        let error = &message["error"];
+        asks.1.push(if error.is_null() { format!("{what}: done") } else { format!("{what}: {}", error["code"]) });
+        if asks.1.len() == ASKS.len() {
+            asks.1.sort();
+            self.answer(&asks.0, &json!({"content": [{"type": "text", "text": asks.1.join("\n")}]}));
         }
     }
 
@@ -170,11 +213,35 @@ impl Served {
             }
             ("late", "act") => "change",
             ("dies", "act") => "die",
+            ("lines", "act") => "lines",
+            ("wide", "act") => "wide",
             (_, name) => name,
         };
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         match name {
             "big" => self.answer(id, &text(&"0123456789abcdef".repeat(5 * 65_536))),
+            "lines" => {
+                let lines: Vec<String> = (1..=4_000).map(|n| format!("row {n} of it")).collect();
+                self.answer(id, &text(&lines.join("\n")));
+            }
+            "wide" => {
+                let all: Vec<String> = (0..4_000).map(|n| format!("{{\"n\":{n}}}")).collect();
+                self.answer(id, &text(&format!("[{}]", all.join(","))));
+            }
+            "ask" => {
+                *self.asks.lock().unwrap() = (id.clone(), Vec::new());
+                let message = json!({"role": "user", "content": {"type": "text", "text": "hi"}});
+                let all = [
+                    json!({"messages": [message], "maxTokens": 9}),
+                    json!({"message": "Who are you?", "requestedSchema": {"type": "object", "properties": {}}}),
+                    json!({}),
+                    json!({}),
+                    json!({}),
+                ];
+                for (at, (method, params)) in ASKS.iter().zip(all).enumerate() {
+                    self.say(&json!({"jsonrpc": "2.0", "id": 900 + at, "method": method, "params": params}));
+                }
+            }
             "strange" => self.answer(id, &text("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\u{e0041}d")),
             "fail" => {
                 self.answer(

@@ -1,0 +1,112 @@
+//! JSON schemas of tools' arguments that are too large to go with every call: shortened, and that said.
+//! Not for: checking arguments against one.
+
+use serde_json::{Map, Value, json};
+
+/// Most bytes of a schema.
+const LONGEST: usize = 24_000;
+/// Characters of a description within one that is too long.
+const WORDS: usize = 160;
+/// What helps and is not needed.
+const EXTRA: [&str; 8] = ["title", "examples", "example", "default", "$comment", "$id", "deprecated", "format"];
+/// Keywords under which schemas stand by name.
+const NAMED: [&str; 4] = ["properties", "$defs", "definitions", "patternProperties"];
+/// Keywords under which values stand.
+const VALUES: [&str; 3] = ["enum", "const", "required"];
+
+/// A schema as it goes, and, where it is not whole, words about what is missing.
+#[must_use]
+pub fn bounded(schema: Value) -> (Value, Option<String>) {
+    let size = schema.to_string().len();
+    if size <= LONGEST {
+        return (schema, None);
+    }
+    let said = |what: &str| {
+        Some(format!("The schema of its arguments has {} KB, too much for every call: {what}", size >> 10))
+    };
+    let mut short = schema;
+    strip(&mut short);
+    if fits(&short) {
+        return (short, said("examples, defaults and long descriptions were left out"));
+    }
+    let short = outermost(&short);
+    if fits(&short) {
+        return (short, said("only its outermost arguments stand here, with their types"));
+    }
+    (json!({ "type": "object" }), said("nothing of it stands here"))
+}
+
+fn fits(schema: &Value) -> bool {
+    schema.to_string().len() <= LONGEST
+}
+
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !EXTRA.contains(&key.as_str()));
+            if let Some(Value::String(words)) = fields.get_mut("description") {
+                *words = first(words);
+            }
+            for (key, value) in fields.iter_mut().filter(|(key, _)| !VALUES.contains(&key.as_str())) {
+                match value {
+                    Value::Object(named) if NAMED.contains(&key.as_str()) => named.values_mut().for_each(strip),
+                    other => strip(other),
+                }
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+fn first(words: &str) -> String {
+    match words.char_indices().nth(WORDS) {
+        Some((at, _)) => format!("{}…", &words[..at]),
+        None => words.to_owned(),
+    }
+}
+
+/// Names, types and descriptions of the outermost arguments, and which are needed.
+fn outermost(schema: &Value) -> Value {
+    let of = |schema: &Value| -> Value {
+        let kept =
+            ["type", "description"].iter().filter_map(|key| Some(((*key).to_owned(), schema.get(*key)?.clone())));
+        Value::Object(kept.collect())
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties: Map<String, Value> =
+        properties.into_iter().flatten().map(|(name, value)| (name.clone(), of(value))).collect();
+    let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_stays_and_what_does_not_says_so() {
+        let small = json!({"type": "object", "properties": {"title": {"type": "string", "default": "x"}}});
+        assert_eq!(bounded(small.clone()), (small, None));
+        let wordy = json!({"type": "object", "required": ["title"], "properties": {
+            "title": {"type": "string", "description": "w".repeat(30_000), "default": "x", "enum": ["title"]}}});
+        let (short, words) = bounded(wordy);
+        assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
+        assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
+        assert!(words.unwrap().contains("29 KB, too much for every call: examples"));
+        let names: Vec<String> = (0..4_000).map(|n| format!("name{n}")).collect();
+        let deep = json!({"type": "object", "required": ["a"], "properties": {
+            "a": {"type": "object", "description": "It.", "properties": {"b": {"enum": names}}}}});
+        let (short, words) = bounded(deep);
+        assert_eq!(
+            short,
+            json!({"type": "object", "properties": {"a": {"type": "object", "description": "It."}}, "required": ["a"]})
+        );
+        assert!(words.unwrap().contains("only its outermost"));
+        let wide: Map<String, Value> = names.into_iter().map(|name| (name, json!({"type": "string"}))).collect();
+        let (short, words) = bounded(json!({"type": "object", "properties": wide}));
+        assert_eq!(short, json!({"type": "object"}));
+        assert!(words.unwrap().contains("nothing of it"));
+        assert!(bounded(json!("x".repeat(30_000))).0 == json!({"type": "object", "properties": {}, "required": []}));
+    }
+}

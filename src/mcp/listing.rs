@@ -1,0 +1,127 @@
+//! What a server offers: its list of tools, page by page, bounded; what of it cannot be used is passed over, and that said.
+//! Not for: which of it is offered to a model (`engine`).
+
+use crate::domain::mcp::{Hints, ServerTool};
+use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Most pages, most tools, and most characters of a tool's name.
+const PAGES: usize = 50;
+const TOOLS: usize = 500;
+const NAME: usize = 200;
+
+/// The tools, in the server's order, and a sentence for each sort that was passed over.
+#[derive(Default)]
+pub(super) struct Listing {
+    pub(super) tools: Vec<ServerTool>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Tools that were passed over.
+#[derive(Default)]
+struct Passed {
+    unreadable: usize,
+    twice: usize,
+    unnamed: usize,
+}
+
+/// Reads it whole.
+pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
+    let mut found = Listing::default();
+    if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
+        found.notes.push("It says that it has no tools.".into());
+        return Ok(found);
+    }
+    let (mut passed, mut names, mut cursors) = (Passed::default(), BTreeSet::new(), BTreeSet::new());
+    let mut cursor = None;
+    let endless = loop {
+        let (page, bad, next) = page(peer, cursor).await?;
+        passed.unreadable += bad;
+        for tool in &page {
+            if tool.name.is_empty() || tool.name.chars().count() > NAME {
+                passed.unnamed += 1;
+            } else if names.insert(tool.name.clone()) {
+                found.tools.push(described(tool));
+            } else {
+                passed.twice += 1;
+            }
+        }
+        match next {
+            None => break None,
+            Some(_) if found.tools.len() >= TOOLS => break Some(format!("Its list goes on after {TOOLS} tools")),
+            Some(next) if !cursors.insert(next.clone()) => break Some("Its list begins again and again".to_owned()),
+            Some(_) if cursors.len() >= PAGES => break Some(format!("Its list does not end after {PAGES} pages")),
+            next => cursor = next,
+        }
+    };
+    if found.tools.len() > TOOLS {
+        found.notes.push(format!("Of its {} tools the first {TOOLS} are taken.", found.tools.len()));
+        found.tools.truncate(TOOLS);
+    }
+    found.notes.extend(endless.map(|how| format!("{how}; the rest is passed over.")));
+    passed.tell(&mut found.notes);
+    Ok(found)
+}
+
+impl Passed {
+    fn tell(&self, notes: &mut Vec<String>) {
+        let mut tell = |count: usize, why: &str| {
+            if count > 0 {
+                let what = if count == 1 { "A tool is".to_owned() } else { format!("{count} tools are") };
+                notes.push(format!("{what} passed over: {why}."));
+            }
+        };
+        tell(self.unreadable, "not described as the protocol wants it");
+        tell(self.twice, "another one has the same name");
+        tell(self.unnamed, "without a name, or with one that is too long");
+    }
+}
+
+/// One page, how many of its tools could not be read, and where the next one begins.
+async fn page(
+    peer: &Peer<RoleClient>,
+    cursor: Option<String>,
+) -> Result<(Vec<Tool>, usize, Option<String>), ServiceError> {
+    let params = PaginatedRequestParams::default().with_cursor(cursor);
+    let request = ListToolsRequest::with_param(params);
+    match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
+        ServerResult::ListToolsResult(page) => Ok((page.tools, 0, page.next_cursor)),
+        // One tool that is described wrongly makes the whole page something else.
+        ServerResult::CustomResult(page) => lenient(page.0),
+        _ => Err(ServiceError::UnexpectedResponse),
+    }
+}
+
+fn lenient(mut page: Value) -> Result<(Vec<Tool>, usize, Option<String>), ServiceError> {
+    let next = page["nextCursor"].as_str().map(str::to_owned);
+    let Some(all) = page.get_mut("tools").and_then(Value::as_array_mut) else {
+        return Err(ServiceError::UnexpectedResponse);
+    };
+    let count = all.len();
+    let tools: Vec<Tool> = all.iter_mut().filter_map(|tool| mended(tool.take())).collect();
+    let bad = count - tools.len();
+    Ok((tools, bad, next))
+}
+
+/// A tool without a schema takes anything; what else it says beside name and words is not needed.
+fn mended(tool: Value) -> Option<Tool> {
+    let schema = tool.get("inputSchema").filter(|schema| schema.is_object()).cloned();
+    let needed = json!({
+        "name": tool.get("name")?.as_str()?,
+        "description": tool.get("description").and_then(Value::as_str).unwrap_or_default(),
+        "inputSchema": schema.unwrap_or_else(|| json!({ "type": "object" })),
+    });
+    serde_json::from_value(tool).or_else(|_| serde_json::from_value(needed)).ok()
+}
+
+fn described(tool: &Tool) -> ServerTool {
+    let hints = tool.annotations.as_ref().map_or_else(Hints::default, |said| Hints {
+        read_only: said.read_only_hint,
+        destructive: said.destructive_hint,
+        open_world: said.open_world_hint,
+    });
+    let parameters = Value::Object((*tool.input_schema).clone());
+    ServerTool::new(&tool.name, tool.description.as_deref().unwrap_or_default(), parameters, hints)
+}

@@ -1,0 +1,80 @@
+//! What a server needs and does not find, looked at without starting it.
+//! Not for: starting one (`life`).
+
+use crate::domain::mcp::{ServerSpec, Way};
+use std::path::Path;
+
+/// What is missing for a server to be started, and what to do; nothing where it could be.
+#[must_use]
+pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
+    let (command, env, folder) = match &spec.way {
+        Err(why) => return Some((why.clone(), "Mend the entry that names it.".into())),
+        Ok(Way::Address { .. }) => return None,
+        Ok(Way::Program { command, env, folder, .. }) => (command.reveal(), env, Path::new(folder)),
+    };
+    let own = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
+    let path: Option<std::ffi::OsString> = own.or_else(|| std::env::var_os("PATH"));
+    // As it was written: a variable in it may be a secret.
+    let shown = spec.shown.split_whitespace().next().unwrap_or_default();
+    if !folder.is_dir() {
+        return Some(("the folder it should run in was not found".into(), "Mend its cwd.".into()));
+    }
+    let there = if Path::new(command).components().count() > 1 {
+        runs(&folder.join(command))
+    } else {
+        path.is_some_and(|path| std::env::split_paths(&path).any(|place| runs(&folder.join(place).join(command))))
+    };
+    let todo = "Install it, or name its whole path as `command`.";
+    (!there).then(|| (format!("the program {shown} was not found"), todo.into()))
+}
+
+#[cfg(unix)]
+fn runs(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+/// Which endings make a program of a file is the system's affair there.
+#[cfg(not(unix))]
+fn runs(_: &Path) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::domain::mcp::{Hidden, Origin};
+
+    fn spec(command: &str, path: Option<&str>, folder: &str) -> ServerSpec {
+        let env = path.map(|path| ("PATH".to_owned(), Hidden::new(path))).into_iter().collect();
+        let way = Way::Program { command: Hidden::new(command), args: vec![], env, folder: folder.into() };
+        ServerSpec {
+            name: "s".into(),
+            origin: Origin::Settings,
+            way: Ok(way),
+            shown: format!("{command} -x"),
+            given: vec![],
+            disabled: false,
+            seconds: 1,
+            start_seconds: 1,
+        }
+    }
+
+    #[test]
+    fn a_program_is_looked_for_where_it_would_be_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().display().to_string();
+        let file = folder.path().join("tool");
+        std::fs::write(&file, "").unwrap();
+        assert!(missing(&spec("tool", Some(&here), "/")).is_some(), "a file that may not be run is none");
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(missing(&spec("tool", Some(&here), "/")), None);
+        assert_eq!(missing(&spec("./tool", None, &here)), None);
+        assert_eq!(missing(&spec("sh", None, "/")), None);
+        let (why, todo) = missing(&spec("tool", None, "/")).unwrap();
+        assert!(why == "the program tool was not found" && todo.starts_with("Install it"));
+        assert!(missing(&spec("sh", None, "/no/such")).unwrap().0.contains("the folder"));
+        let unset = ServerSpec { way: Err("the variable KEY is not set".into()), ..spec("sh", None, "/") };
+        assert_eq!(missing(&unset).unwrap().0, "the variable KEY is not set");
+    }
+}

@@ -1,0 +1,35 @@
+//! The word on a call to a tool, at the command line's prompt in a terminal.
+
+use crate::support::pty::{Home, Pty, Start};
+
+/// Asks for a file to be written, up to the question.
+fn asked(home: &Home) -> Pty {
+    home.config(&format!("trusted_folders = [{:?}]\n", home.work().canonicalize().unwrap().display().to_string()));
+    let call = r#"call write_file {"path": "a.txt", "text": "written"}"#;
+    let pty = Start::new(home).args(&["ask", call]).run();
+    pty.see("Enter y to let it be done");
+    pty
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_at_once() {
+    let home = Home::offline();
+    let pty = asked(&home);
+    pty.keys("\x03");
+    assert_eq!(pty.ended().code, 130);
+    assert!(!home.work().join("a.txt").exists());
+}
+
+#[test]
+fn a_typed_word_is_taken() {
+    let home = Home::offline();
+    let pty = asked(&home);
+    pty.keys("y\r");
+    assert_eq!(pty.ended().code, 0);
+    assert_eq!(std::fs::read_to_string(home.work().join("a.txt")).unwrap(), "written");
+    let pty = Start::new(&home).args(&["ask", r#"call write_file {"path": "b.txt", "text": "x"}"#]).run();
+    pty.see("Enter y to let it be done");
+    pty.keys("\r");
+    assert_eq!(pty.ended().code, 0);
+    assert!(!home.work().join("b.txt").exists(), "an empty line is no yes");
+}
