@@ -170,6 +170,10 @@ impl RunTools for WithSkills {
         self.inner.over(name, args, text)
     }
 
+    fn keeps(&self) -> usize {
+        self.inner.keeps()
+    }
+
     fn files(&self, most: usize) -> (Vec<String>, bool) {
         self.inner.files(most)
     }

@@ -141,6 +141,9 @@ async fn shake_hands<T: Transport<RoleClient> + 'static>(
 fn unstarted(error: &std::io::Error, spec: &ServerSpec) -> Fault {
     let command = spec.shown.split_whitespace().next().unwrap_or_default();
     if error.kind() == std::io::ErrorKind::NotFound {
+        if let Some((why, todo)) = super::missing(spec) {
+            return Fault { todo, ..Fault::new(why) };
+        }
         let todo = "Install it, or name its whole path as `command`.".into();
         return Fault { todo, ..Fault::new(format!("{command}, or the folder it should run in, was not found")) };
     }

@@ -331,16 +331,16 @@ fn folders_that_the_settings_open_are_open_to_commands_and_no_others() {
         home.path("more").display().to_string(),
     ));
     let at = |name: &str| home.path(name).display().to_string();
-    let line = format!(
-        "cat {}/a > read; cat {}/a > unread; echo x > {}/new; echo x > {}/new; echo x > {}/new",
+    let script = format!(
+        "cat {}/a > read\ncat {}/a > unread\necho x > {}/new\necho x > {}/new\necho x > {}/new\n",
         at("home/open"),
         at("home/closed"),
         at("more"),
         at("other"),
         at("home/open")
     );
-    let call = format!("call run {}", serde_json::json!({ "line": line }));
-    let said = home.run(&["ask", &call, "--allow", "run"]);
+    std::fs::write(home.workspace().join("try.sh"), script).unwrap();
+    let said = home.run(&["ask", r#"call run {"line": "sh try.sh"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]);
     let protection = traces[0]["protection"].to_string();
     assert!(protection.contains("and one folder more") || protection.contains("missing"), "{traces} {}", said.err);

@@ -38,6 +38,8 @@ pub struct Ask {
     pub seen: (usize, usize),
     /// The row on which each hunk began when last drawn.
     pub starts: Vec<usize>,
+    /// What is said to the last key, where it did nothing.
+    pub note: Option<String>,
     /// When it came up by itself; none where a key opened it.
     pub came: Option<u64>,
 }
@@ -57,7 +59,7 @@ impl Ask {
                 .collect(),
             Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
         };
-        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new(), came: None }
+        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new(), note: None, came: None }
     }
 
     /// Whether a yes may be meant for what stood here before.

@@ -77,13 +77,14 @@ fn open(model: &mut Model) {
 
 fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
+    ask.note = None;
     match run {
         Action::TakeHunk => ask.toggle(),
         Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
-            model.status.say(Weight::Notice, "It has only just come up: look at it first.", model.now);
+            ask.note = Some("It has only just come up: look at it first.".into());
         }
         Action::AllowTool if ask.nothing() => {
-            model.status.say(Weight::Notice, "No change is chosen; Space takes one, n refuses them all.", model.now);
+            ask.note = Some("No change is chosen; Space takes one, n refuses them all.".into());
         }
         Action::AllowTool => {
             let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());

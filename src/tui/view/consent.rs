@@ -24,6 +24,15 @@ pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hints(look, ask, usize::from(area.width)), edge, buf);
     }
+    let inside = match &ask.note {
+        Some(note) => {
+            let last = Rect { y: inside.bottom().saturating_sub(1), height: inside.height.min(1), ..inside };
+            let line = paint::cut(look.theme, Ink::Warn, note, usize::from(inside.width));
+            paint::line(look.theme, &line, last, buf);
+            Rect { height: inside.height.saturating_sub(1), ..inside }
+        }
+        None => inside,
+    };
     let width = usize::from(inside.width.saturating_sub(1).max(1));
     let page = usize::from(inside.height);
     let (mut rows, mut starts) = (head(ask, width), Vec::new());

@@ -160,8 +160,9 @@ fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
         (None, FileWord::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
     };
     let mut value = Line::new();
-    if file.passed_over().is_some() {
-        value.push(Ink::Warn, "passes some over  ");
+    let over = file.servers.iter().filter(|server| server.taken).count();
+    if over > 0 {
+        value.push(Ink::Warn, &format!("{over} passed over  "));
     }
     (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
 }
@@ -289,7 +290,9 @@ fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> 
         }
         ServerState::Ready => {}
     }
-    rows.extend(Flow::plain(&server.about, width, Ink::Text));
+    if !server.about.is_empty() {
+        rows.extend(Flow::plain(&server.about, width, Ink::Text));
+    }
     if !server.command.is_empty() {
         let from =
             if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };

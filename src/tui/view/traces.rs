@@ -9,6 +9,7 @@ use crate::domain::consent::FileChange;
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::NodeId;
 use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::mcp::shown;
 use crate::domain::resolved;
 use crate::domain::trace::ToolTrace;
 use crate::domain::when;
@@ -128,7 +129,10 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
         line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
-        line.push(Ink::Dim, &format!(" {dot} {failed} failed, {fixed} of them fixed later"));
+        line.push(Ink::Dim, &format!(" {dot} {failed} failed"));
+    }
+    if fixed > 0 {
+        line.push(Ink::Dim, &format!(", {fixed} of them fixed later"));
     }
     if screen.filtering || !screen.filter.is_empty() {
         line.push(Ink::Accent, &format!(" {dot} / {}", screen.filter));
@@ -180,7 +184,7 @@ fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &m
         let place = Rect { width: place.width.saturating_sub(bar), ..place };
         match row {
             Row::Kind(tool, kind, count, fixed) => {
-                let label = Line::of(Ink::Tool, tool).with(Ink::Heading, &format!(" {kind}"));
+                let label = Line::of(Ink::Tool, &shown(tool)).with(Ink::Heading, &format!(" {kind}"));
                 let fixed = if *fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
                 let value = Line::of(Ink::Dim, &format!("{}{fixed}", text::counted(*count as u64, "time")));
                 paint::pair(look.theme, &label, &value, place, buf);

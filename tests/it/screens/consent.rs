@@ -80,6 +80,25 @@ fn a_long_command_hides_nothing() {
 }
 
 #[test]
+fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
+    let mut stage = fixture::opened();
+    stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+    let args = serde_json::json!({ "text": "long ".repeat(2_000), "to": "/etc" }).to_string();
+    let deed = Deed::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
+    let asking = Asking { index: 1, tool: "mcp__notes__put".into(), args, deed, rule: None };
+    stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+    stage.press("alt-y");
+    for (width, height) in [(80, 24), (60, 16)] {
+        let screen = stage.screen(width, height);
+        assert!(screen.contains("notes/put waits for your word"), "{screen}");
+        let words: String = screen.split(['│', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("outside the cage that holds commands, and undo does not take back"), "{screen}");
+        assert!(words.contains("The server says that it only looks; nothing here makes sure of it."), "{screen}");
+    }
+}
+
+#[test]
 fn typing_on_gives_no_word() {
     let mut stage = asks("run", run("make"));
     stage.type_text("yes y a n");

@@ -161,3 +161,21 @@ fn keys_switch_restart_and_approve() {
     stage.press("G k k k enter");
     assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))), "Enter shows a tool whole");
 }
+
+#[test]
+fn what_is_passed_over_is_said() {
+    let mut stage = opened(FileWord::Yes);
+    let mut all = toolbox(FileWord::Yes);
+    if let Some(file) = &mut all.file {
+        file.servers[0].taken = true;
+    }
+    all.servers[1].notes = vec!["2 tools are passed over: another one has the same name.".into()];
+    stage.event(Event::Servers);
+    stage.reply(asked, Answer::Toolbox(all));
+    let screen = stage.press("g").screen(120, 35);
+    assert!(screen.contains("1 passed over  used"), "{screen}");
+    assert!(screen.contains("Passed over: your settings name a server so too."), "{screen}");
+    let screen = stage.press("j j").screen(120, 35);
+    assert!(screen.contains("2 tools are passed over: another one has"), "{screen}");
+    assert!(screen.contains("outside the cage"), "{screen}");
+}
