@@ -123,6 +123,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
     for line in told(asking) {
         io.note(&line);
     }
+    io.forget_typed();
     io.note("Enter y to let it be done, n to refuse it, or why it is refused; Ctrl+C stops the turn:");
     let pressed = (io.interrupts)();
     let line = io.line_unless(pressed).unwrap_or_default();

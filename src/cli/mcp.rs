@@ -195,8 +195,14 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
             return Err(Failure::user("Nobody could be asked.").todo("Read it, then say `mcp use --yes`.").into());
         }
         run.io.note("Programs run with your rights, outside the cage that holds commands; addresses are called.");
+        run.io.forget_typed();
         run.io.note("Enter y to use them until the file changes:");
-        matches!(run.io.line().unwrap_or_default().trim(), "y" | "yes")
+        let pressed = (run.io.interrupts)();
+        let line = run.io.line_unless(pressed).unwrap_or_default();
+        if (run.io.interrupts)() > pressed {
+            return Err(Stop::Interrupted);
+        }
+        matches!(line.trim(), "y" | "yes")
     };
     run.done(Request::Servers(None, ServerAct::File { digest: file.digest, yes: said }), "Done.")
 }

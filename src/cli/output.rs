@@ -119,6 +119,14 @@ impl Io<'_> {
         (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
+    /// Forgets what was typed at a terminal before it was asked for: it was meant for something else.
+    pub fn forget_typed(&mut self) {
+        #[cfg(unix)]
+        if self.in_tty {
+            let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+        }
+    }
+
     /// A line that a person types at a terminal; none once Ctrl+C was pressed more often than so.
     pub fn line_unless(&mut self, pressed: usize) -> Option<String> {
         #[cfg(unix)]

@@ -10,7 +10,7 @@ use super::trace::{ToolOutput, ToolSpec, Watch};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// What every name of a server's tool begins with.
 pub const PREFIX: &str = "mcp__";
@@ -192,7 +192,8 @@ impl ServerTool {
         }
         let (parameters, words) = schema::bounded(parameters);
         if let Some(words) = words {
-            description = format!("{description}\n[{words}]").trim_start().to_owned();
+            let gap = if description.is_empty() { "" } else { "\n" };
+            let _ = write!(description, "{gap}[{words}]");
         }
         Self { name: name.to_owned(), description, parameters, hints }
     }

@@ -88,25 +88,25 @@ mod tests {
     fn what_fits_stays_and_what_does_not_says_so() {
         let small = json!({"type": "object", "properties": {"title": {"type": "string", "default": "x"}}});
         assert_eq!(bounded(small.clone()), (small, None));
-        let wordy = json!({"type": "object", "required": ["title"], "properties": {
+        let full = json!({"type": "object", "required": ["title"], "properties": {
             "title": {"type": "string", "description": "w".repeat(30_000), "default": "x", "enum": ["title"]}}});
-        let (short, words) = bounded(wordy);
+        let (short, said) = bounded(full);
         assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
         assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
-        assert!(words.unwrap().contains("29 KB, too much for every call: examples"));
+        assert!(said.unwrap().contains("29 KB, too much for every call: examples"));
         let names: Vec<String> = (0..4_000).map(|n| format!("name{n}")).collect();
         let deep = json!({"type": "object", "required": ["a"], "properties": {
             "a": {"type": "object", "description": "It.", "properties": {"b": {"enum": names}}}}});
-        let (short, words) = bounded(deep);
+        let (short, said) = bounded(deep);
         assert_eq!(
             short,
             json!({"type": "object", "properties": {"a": {"type": "object", "description": "It."}}, "required": ["a"]})
         );
-        assert!(words.unwrap().contains("only its outermost"));
+        assert!(said.unwrap().contains("only its outermost"));
         let wide: Map<String, Value> = names.into_iter().map(|name| (name, json!({"type": "string"}))).collect();
-        let (short, words) = bounded(json!({"type": "object", "properties": wide}));
+        let (short, said) = bounded(json!({"type": "object", "properties": wide}));
         assert_eq!(short, json!({"type": "object"}));
-        assert!(words.unwrap().contains("nothing of it"));
+        assert!(said.unwrap().contains("nothing of it"));
         assert!(bounded(json!("x".repeat(30_000))).0 == json!({"type": "object", "properties": {}, "required": []}));
     }
 }

@@ -151,11 +151,7 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
             return None;
         }
         match (name, first.get(1)) {
-            ("cd", Some(to)) if to.starts_with(['/', '~']) => folder = to.trim_end_matches('/').to_owned(),
-            ("cd", Some(to)) => {
-                folder =
-                    format!("{folder}/{}", to.trim_start_matches("./").trim_matches('/')).trim_matches('/').to_owned();
-            }
+            ("cd", Some(to)) => folder = within(&folder, to),
             ("set", _) => {
                 strict |= first.iter().any(|word| word.starts_with('-') && word.contains('e'));
                 pipefail |= first.iter().any(|word| word == "pipefail");
@@ -177,6 +173,14 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
         }
     }
     Some(found)
+}
+
+/// The folder that a change of folder leads to.
+fn within(folder: &str, to: &str) -> String {
+    if to.starts_with(['/', '~']) {
+        return to.trim_end_matches('/').to_owned();
+    }
+    format!("{folder}/{}", to.trim_start_matches("./").trim_matches('/')).trim_matches('/').to_owned()
 }
 
 /// A command without variables set for it and words that leave it what it is.
@@ -320,7 +324,6 @@ impl Reader<'_> {
 
     fn take(&mut self, c: char) -> Option<()> {
         match c {
-            '`' | '(' | ')' | '{' | '}' => return None,
             '\'' => {
                 self.word.get_or_insert_default();
                 loop {
@@ -347,7 +350,8 @@ impl Reader<'_> {
             ';' | '\n' => self.join(Piece::Then),
             '>' => self.out(),
             '<' if self.chars.peek() == Some(&'<') => return None,
-            '&' => return None,
+            // In the background, in a shell of its own, or more than a line of commands.
+            '&' | '`' | '(' | ')' | '{' | '}' => return None,
             c if c.is_whitespace() => {
                 if self.word.as_deref() != Some("<") {
                     self.end_word();

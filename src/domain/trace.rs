@@ -291,24 +291,6 @@ pub trait RunTools: Send + Sync {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn long_lines_are_read_in_pieces_and_nothing_is_lost(text in "[a-z ,é\n]{0,900}", times in 1_usize..6) {
-            let text = text.repeat(times);
-            let lines = in_lines(&text);
-            prop_assert_eq!(lines.replace('\n', ""), text.replace('\n', ""));
-            prop_assert!(lines.split('\n').all(|line| line.len() <= LONG_LINE));
-            let longest = text.split('\n').map(str::len).max().unwrap_or(0);
-            prop_assert!(longest > LONG_LINE || lines == text);
-        }
-    }
-}
-
 /// A call that ended so, for tests.
 #[cfg(test)]
 pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
@@ -330,5 +312,23 @@ pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) 
         exit: None,
         changed: Vec::new(),
         more: More::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn long_lines_are_read_in_pieces_and_nothing_is_lost(text in "[a-z ,é\n]{0,900}", times in 1_usize..6) {
+            let text = text.repeat(times);
+            let lines = in_lines(&text);
+            prop_assert_eq!(lines.replace('\n', ""), text.replace('\n', ""));
+            prop_assert!(lines.split('\n').all(|line| line.len() <= LONG_LINE));
+            let longest = text.split('\n').map(str::len).max().unwrap_or(0);
+            prop_assert!(longest > LONG_LINE || lines == text);
+        }
     }
 }

@@ -22,6 +22,9 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// The most tools that OpenAI takes in a request.
+const MANY: usize = 128;
+
 /// Draws it; returns the rows of the details and how many there is room for.
 pub(super) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
@@ -120,6 +123,12 @@ fn head(all: &Toolbox) -> (String, Ink) {
         return ("No tools are offered: the settings or the model's server have none.".into(), Ink::Warn);
     }
     let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
+    if goes > MANY {
+        let words = format!(
+            "{goes} tools go with every call; some model servers take no more than {MANY}. Space switches some off."
+        );
+        return (words, Ink::Warn);
+    }
     let servers = all.servers.iter().filter(|server| server.origin != Origin::Own).count();
     let more = match servers {
         0 if all.built => " · no servers: [mcpServers.NAME] in your settings, or .mcp.json in the folder".to_owned(),

@@ -52,7 +52,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
-        let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
+        let time = time(look, trace);
         let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
@@ -66,6 +66,16 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
             paint::select(look.theme, place, buf);
         }
     }
+}
+
+/// How long a call took, or that it runs or waits for a word.
+pub(super) fn time(look: &Look<'_>, trace: &ToolTrace) -> String {
+    if trace.status.is_some() {
+        return text::duration(trace.duration_ms);
+    }
+    let asks = look.model.live.values().filter_map(|live| live.asks.as_ref());
+    let waits = asks.into_iter().any(|asks| asks.tool == trace.name && asks.args == trace.args);
+    if waits { "waits" } else { "running" }.into()
 }
 
 /// What a tool at work says, or that it waits for a word.

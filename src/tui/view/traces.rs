@@ -234,7 +234,7 @@ fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area:
         let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
-    let time = if trace.status.is_some() { text::duration(trace.duration_ms) } else { "running".into() };
+    let time = tools::time(look, trace);
     value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &format!(" {}", text::fit(&resolved::argument(&trace.args), room, glyphs.ellipsis)));

@@ -28,8 +28,9 @@ fn a_typed_word_is_taken() {
     assert_eq!(pty.ended().code, 0);
     assert_eq!(std::fs::read_to_string(home.work().join("a.txt")).unwrap(), "written");
     let pty = Start::new(&home).args(&["ask", r#"call write_file {"path": "b.txt", "text": "x"}"#]).run();
+    pty.keys("y\r");
     pty.see("Enter y to let it be done");
     pty.keys("\r");
     assert_eq!(pty.ended().code, 0);
-    assert!(!home.work().join("b.txt").exists(), "an empty line is no yes");
+    assert!(!home.work().join("b.txt").exists(), "an empty line is no yes, nor is what was typed before the question");
 }
