@@ -91,7 +91,7 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
     for (width, height) in [(80, 24), (60, 16)] {
         let screen = stage.screen(width, height);
         assert!(screen.contains("notes/put waits for your word"), "{screen}");
-        let words: String = screen.split(['│', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
+        let words: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("outside the cage that holds commands, and undo does not take back"), "{screen}");
         assert!(words.contains("The server says that it only looks; nothing here makes sure of it."), "{screen}");

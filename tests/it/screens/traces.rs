@@ -194,9 +194,9 @@ fn typing_on_gives_no_word_to_what_is_run_again() {
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     let command = Command { line: "rm -r a".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
     let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
-    let state = AgainState::Asks(Arc::new(asking));
+    let waits = AgainState::Asks(Arc::new(asking));
     stage.type_text("ma");
-    stage.event(Event::Again(Box::new(AgainView { branch: MAIN, of: of.id(), state, trace: of, change: None })));
+    stage.event(Event::Again(Box::new(AgainView { branch: MAIN, of: of.id(), state: waits, trace: of, change: None })));
     stage.wait(900).type_text("y");
     assert_eq!(&*stage.model.composer.text(), "may", "it does not come over what is being written");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0);
