@@ -4,7 +4,7 @@
 
 use super::hash::Hash;
 use super::mcp::{Hints, Origin, ServerState};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A tool.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -129,6 +129,17 @@ impl FileCard {
         let names: Vec<&str> = self.servers.iter().filter(|one| one.taken).map(|one| one.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
+}
+
+/// What a tool costs in a plan, and whether it goes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ToolCost {
+    /// As the model sees it.
+    pub name: String,
+    /// Tokens of its schema, counted alone: all together may take a few more or less.
+    pub tokens: u32,
+    /// It goes; else it is switched off on the branch.
+    pub on: bool,
 }
 
 /// All of it.

@@ -2,7 +2,7 @@
 //! server said at too great length kept, as a command's output is.
 //! Not for: which servers there are (`servers`), speaking to one (`mcp`), or the word on a call (`consent`).
 
-use super::servers::{OWN, specs};
+use super::switches::{OWN, specs};
 use crate::domain::consent::Deed;
 use crate::domain::mcp::{self, Offered, PREFIX, ToolServers};
 use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
