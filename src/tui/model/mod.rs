@@ -189,6 +189,8 @@ pub enum Pending {
     Things,
     /// A change of one of them, after which they are read again.
     ThingAct,
+    /// Stopping a summary of a part of the program; what asked for it says what came of it.
+    Stopped,
     /// The next call under a policy.
     TryPolicy,
     /// What differs between two calls.

@@ -71,6 +71,9 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Condensing { branch, turns, by, done, of, tokens } => {
             drafts::making(model, branch, Making { turns, by, parts: (done, of), tokens });
         }
+        Event::Moduling { branch, path, files, tokens, .. } => {
+            super::parts::goes_on(model, branch, &path, files, tokens);
+        }
         Event::Draft { branch, draft } => drafts::came(model, branch, draft),
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
