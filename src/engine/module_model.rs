@@ -51,12 +51,7 @@ struct One {
 
 impl Making {
     /// One is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
-    pub(super) fn begin(
-        &mut self,
-        ticket: Ticket,
-        branch: BranchId,
-        path: &Path,
-    ) -> Result<Arc<AtomicBool>, Failure> {
+    pub(super) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = modules::shown(path);
         if self.0.iter().any(|one| one.path == path) {
             return Err(Failure::user(format!("{path} is being summed up already.")).kept("That one goes on."));

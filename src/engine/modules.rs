@@ -18,6 +18,7 @@ use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
+use crate::domain::model::Backend;
 use crate::domain::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::project::{ProjectKind, atom, plain};
 use crate::domain::run::RunCard;
@@ -43,6 +44,8 @@ pub(super) struct Moduled {
     result: Result<ModuleCard, Failure>,
     /// The model's calls.
     runs: Vec<RunCard>,
+    /// The built-in offline model was to write it, which is no language model.
+    instead: bool,
 }
 
 /// Reads files of a folder as they are now.
@@ -78,7 +81,10 @@ impl Core {
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
         let branch = self.branch(id)?;
-        let job = if by == By::Model { Some(self.module_job(&branch)?) } else { None };
+        let asks = by == By::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
+        let instead = by == By::Model && !asks;
+        let by = if asks { By::Model } else { By::Extractive };
+        let job = if asks { Some(self.module_job(&branch)?) } else { None };
         let root = self.module_root();
         let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} leads out of this folder."))))?;
         let cancel = self.modules.begin(ticket, id, &path)?;
@@ -99,7 +105,7 @@ impl Core {
                     .todo("Please report it with the log."))
             });
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
-            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs })));
+            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs, instead })));
         };
         if let Err(error) = std::thread::Builder::new().name("pleach-module".into()).spawn(work) {
             self.modules.end(ticket);
@@ -118,7 +124,7 @@ impl Core {
 
     /// A summary is there: it is stored, and plans on the screen are made again.
     pub(super) fn moduled(&mut self, made: Moduled) {
-        let Moduled { ticket, branch, root, result, runs } = made;
+        let Moduled { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call is counted." };
         // What came too late to be stopped is not kept either.
         let result = if self.modules.end(ticket) {
@@ -135,8 +141,10 @@ impl Core {
             self.say(Event::Run(Box::new(run)));
         }
         let stored = result.and_then(|card| {
+            let files = if card.files.len() == 1 { "file" } else { "files" };
+            let how = if instead { " (the offline model is no language model: from names and comments)" } else { "" };
             let said = format!(
-                "Summed up {} from {} files; it goes with calls in mode Heavy, marked as a summary.",
+                "Summed up {} from {} {files}{how}; it goes with calls in mode Heavy, marked as a summary.",
                 card.path,
                 grouped(card.files.len() as u64)
             );

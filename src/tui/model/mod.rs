@@ -207,6 +207,8 @@ pub enum Pending {
     Reload(bool),
     /// Names for the one that is being typed.
     Complete(complete::Source),
+    /// Whether what was typed behind an `@`, to its end, is a name.
+    Typed(String),
     /// The text of a file or symbol that goes with the message.
     Attach {
         /// What stands behind its `@`.
