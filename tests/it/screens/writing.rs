@@ -253,7 +253,9 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
     assert!(matches!(stage.last(), Request::Code { act: CodeAct::Source(named), .. } if named.short == "Hive::fly"));
     // The list was closed: then it is only a word.
     let before = stage.sent.len();
-    stage.type_text("@src/x.rs").press("esc").type_text(" ");
+    stage.type_text("@src/x.rs");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/x.rs"], ""));
+    stage.press("esc").type_text(" ");
     let sources =
         stage.sent[before..].iter().filter(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))).count();
     assert_eq!(sources, "@src/x.rs".len(), "one look for each letter, and none for the space");
