@@ -138,7 +138,6 @@ impl Case<'_> {
             Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
             Reason::Superseded { .. } => self.capsule_op(&spoken()),
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
-            Reason::SwitchedOff => plain(By::You, &spoken()),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
             | Reason::CodeReading
@@ -146,7 +145,7 @@ impl Case<'_> {
             | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken())),
             Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
             Reason::OffPath => plain(By::Branch, &spoken()),
-            Reason::Removed | Reason::EditedAway => plain(By::You, &spoken()),
+            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(By::You, &spoken()),
             Reason::Duplicate => plain(By::Turn, &spoken()),
             Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
             Reason::OutsideWindow

@@ -199,11 +199,11 @@ fn own(kind: RowKind, tokens: u32, goes: bool, reason: Reason) -> Row {
     Row { kind, ..row(atom, verdict, tokens, reason) }
 }
 
-fn told(before: Vec<Row>, after: ContextPlan, between: &Between<'_>) -> (By, String) {
+fn told(before: Vec<Row>, after: &ContextPlan, between: &Between<'_>) -> (By, String) {
     let before = plan(before);
-    let (mut found, _) = deltas(&before, &after, NONE);
+    let (mut found, _) = deltas(&before, after, NONE);
     assert_eq!(found.len(), 1, "{found:#?}");
-    blame(&mut found, &before, &after, between);
+    blame(&mut found, &before, after, between);
     let cause = found[0].causes.first().unwrap_or_else(|| panic!("without a cause: {found:#?}"));
     (cause.by, cause.words.clone())
 }
@@ -242,7 +242,7 @@ fn rules_skills_and_summaries_of_parts_have_their_causes() {
     ];
     for (before, after, by, words) in cases {
         let kept = format!("{:?} -> {:?}", before.first().map(|r| &r.reason), after.first().map(|r| &r.reason));
-        let cause = told(before, plan(after), &nothing());
+        let cause = told(before, &plan(after), &nothing());
         assert!(cause.0 == by && cause.1.contains(words), "{kept}: {cause:?}");
     }
     // The mode decides before anything else: summaries of parts go in Heavy alone.
@@ -264,10 +264,10 @@ fn what_a_person_took_out_of_a_projects_rules_is_found_in_the_operations() {
     let ops = [Operation { seq: 1, session, what, changes: vec![change], undone: false, at: 9 }];
     let between = Between { ops: &ops, ..nothing() };
     assert_eq!(
-        told(vec![goes.clone()], plan(vec![out.clone()]), &between),
+        told(vec![goes.clone()], &plan(vec![out.clone()]), &between),
         (By::You, "You: left AGENTS.md out.".into())
     );
-    assert_eq!(told(vec![out], plan(vec![goes]), &between).1, "You: left AGENTS.md out.");
+    assert_eq!(told(vec![out], &plan(vec![goes]), &between).1, "You: left AGENTS.md out.");
 }
 
 #[test]

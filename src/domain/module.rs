@@ -152,8 +152,12 @@ mod tests {
 
     fn stale(changed: &[&str], new: &[&str]) -> Staleness {
         let mut stale = Staleness::default();
-        changed.iter().for_each(|path| stale.changes(path));
-        new.iter().for_each(|path| stale.comes(path));
+        for path in changed {
+            stale.changes(path);
+        }
+        for path in new {
+            stale.comes(path);
+        }
         stale
     }
 

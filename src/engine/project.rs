@@ -258,7 +258,9 @@ impl Project {
             read.arrived.insert(key, found.clone());
             found
         });
-        arrived.files.iter().for_each(|file| stale.comes(&beneath.join(file).to_string_lossy()));
+        for file in &arrived.files {
+            stale.comes(&beneath.join(file).to_string_lossy());
+        }
         stale
     }
 

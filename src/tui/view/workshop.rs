@@ -192,7 +192,9 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
-        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(2));
+        // What made a summary stale is named there.
+        let rows = if thing.kind == ThingKind::Modules { 3 } else { 2 };
+        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
         // Its row stays where nothing is said, so that the text does not jump.
