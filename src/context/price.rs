@@ -1,11 +1,12 @@
 //! What it would cost if something came into a plan: tokens that it adds, and what leaves the window for it.
 //! Not for: what goes (`admit`) or the rows that tell it (`left_out`).
 
-use super::admit::{Admitted, Place, Sums};
+use super::admit::{Admitted, Place, Sums, admit};
 use super::forms::{cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::mark::MarkKind;
-use crate::domain::plan::Form;
+use crate::domain::input::{Block, PlanInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::plan::{Form, Reason};
 
 /// Tokens by how tool results are sent: whole, cut, gone.
 type Rungs = [u32; 3];
@@ -119,7 +120,7 @@ impl Admitted<'_> {
     pub(super) fn price(&self, coming: Coming) -> Price {
         let fits = self.total.saturating_add(self.adds(coming)) <= self.input.budget.prompt;
         if fits && !self.window.refilled && self.stands(coming) {
-            return self.price_of(coming, Some(self.window));
+            return self.chosen_anew(coming, self.price_of(coming, Some(self.window)));
         }
         let whole = self.price_of(coming, None);
         if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
@@ -128,7 +129,50 @@ impl Admitted<'_> {
         let smaller = [3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
         let sizes = smaller.into_iter().chain(self.last_cut_back(coming));
         let others = sizes.map(|outside| self.price_of(Coming { outside, ..coming }, None));
-        others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst })
+        let worst = others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst });
+        self.chosen_anew(coming, worst)
+    }
+
+    /// Where the turn goes itself, what was found of it does not go beside it any more; a policy that chooses by the room then
+    /// chooses anew, and may leave out what it took.
+    fn chosen_anew(&self, coming: Coming, worst: Price) -> Price {
+        let Some(bare) = coming.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn)) else {
+            return worst;
+        };
+        let Ok(anew) = admit(&bare) else { return worst };
+        let stood = (0..self.places.len()).filter(|turn| self.places[*turn] == Place::Window);
+        let stood: Vec<usize> = stood.filter(|turn| coming.turn != Some(*turn)).collect();
+        let sizes = [4, 3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
+        let left = sizes.map(|outside| {
+            let with = With { costs: &anew.costs, coming: Coming { outside, ..coming } };
+            let then = window::choose(&bare, &with, bare.budget.prompt);
+            let gone = stood.iter().filter(|turn| **turn < then.start || anew.choice.withholds(**turn));
+            let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
+            let each = gone.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
+            each.fold((0_u32, 0_u32), |(tokens, turns), cost| (tokens.saturating_add(cost), turns + 1))
+        });
+        left.into_iter().fold(
+            worst,
+            |worst, pushes| {
+                if pushes.1 > worst.pushes.1 { Price { pushes, ..worst } } else { worst }
+            },
+        )
+    }
+
+    /// The input without what was found of a turn; none where nothing of it was.
+    fn without_found(&self, turn: usize) -> Option<PlanInput> {
+        let of = &self.input.turns[turn];
+        let found = |block: &Block| matches!(block.reason, Reason::Retrieved { .. });
+        let own = |block: &&Block| {
+            found(block) && of.messages.iter().any(|message| block.atom == Some(Atom::Message { node: message.key }))
+        };
+        self.input.blocks.iter().find(own)?;
+        let mut bare = self.input.clone();
+        bare.blocks.retain(|block| !own(&block));
+        if !bare.blocks.iter().any(found) {
+            bare.blocks.retain(|block| !matches!(block.reason, Reason::Searched { .. }));
+        }
+        Some(bare)
     }
 
     /// The largest size outside the window with which the anchored window can be cut back, where it cannot with all of it.
