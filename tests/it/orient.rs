@@ -443,7 +443,7 @@ fn summaries_of_parts_are_the_first_anchors_of_the_map() {
     let mut bench = bench(&Model::new([]));
     bench.orient = Orienting { anchors: 8, ..Orienting::default() };
     for part in 0..7 {
-        let uses: String = (0..7).map(|n| format!("    crate::part_{n}::shared_{n}();\n")).collect();
+        let uses = (0..7).map(|n| format!("    crate::part_{n}::shared_{n}();\n")).collect::<Vec<_>>().concat();
         let text = format!(
             "//! Does the work number {part}.\npub fn shared_{part}() {{}}\npub fn run_{part}() {{\n{uses}}}\n"
         );

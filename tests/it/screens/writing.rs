@@ -250,7 +250,7 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
     let names =
         |r: &Request| matches!(r, Request::Code { act: CodeAct::Names { typed, .. }, .. } if typed == "Hive::fly");
     stage.reply(names, Answer::Symbols(vec![symbol("src/hive.rs", "Hive::fly", Kind::Method, (6, 8))]));
-    assert!(matches!(stage.last(), Request::Code { act: CodeAct::Source(named), .. } if named.short == "Hive::fly"));
+    assert!(matches!(stage.last(), Request::Code { act: CodeAct::Source(of), .. } if of.short == "Hive::fly"));
     // The list was closed: then it is only a word.
     let before = stage.sent.len();
     stage.type_text("@src/x.rs");
