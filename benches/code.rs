@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 
-use pleach::code::build::{Change, Folders, Round, renew};
+use pleach::code::build::{Change, Round, renew};
 use pleach::code::cache::Cache;
 use pleach::code::cards::{Limits, Sources, fill};
 use pleach::code::index::Index;
@@ -276,7 +276,8 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
 fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &Bounds) {
     let stop = AtomicBool::new(false);
     std::thread::sleep(Duration::from_millis(60));
-    let mut folders = Folders::of(index, root);
+    let look = |index: &Index| Round::survey(index, root, bounds, &stop).unwrap().folders().unwrap_or_default();
+    let mut folders = look(index);
     renew(index, root, bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
     let mut steps: [Vec<Duration>; 5] = Default::default();
     for round in 0..15 {
@@ -292,7 +293,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
             last = now;
         };
         let Some(mut found) = Round::glance(index, root, &folders, false) else {
-            folders = Folders::of(index, root);
+            folders = look(index);
             continue;
         };
         lap(0);

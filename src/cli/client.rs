@@ -71,6 +71,31 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// The same for what takes long: Ctrl+C sends `stop` and waits on, a second one ends the command at once.
+    pub(super) fn stoppable(&mut self, request: Request, stop: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
+        let pressed = (io.interrupts)();
+        let ticket = self.send(request);
+        let mut stop = Some(stop);
+        loop {
+            if (io.interrupts)() > pressed {
+                match stop.take() {
+                    Some(stop) => drop(self.send(stop)),
+                    None if (io.interrupts)() > pressed + 1 => return Err(Stop::Interrupted),
+                    None => {}
+                }
+            }
+            match self.next(io)? {
+                Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
+                    return match (result, stop) {
+                        (Err(failure), None) => Err(Stop::Stopped(failure)),
+                        (result, _) => result.map_err(|failure| self.refused(failure)),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The next event; none when nothing came for a moment. What a person should know at once is said here.
     pub(super) fn next(&mut self, io: &mut Io<'_>) -> Result<Option<Event>, Stop> {
         let event = match self.events.recv_timeout(TICK) {
@@ -89,6 +114,11 @@ impl<'a> Client<'a> {
             Event::Coding { done, files, symbols } => {
                 io.progress(&format!("read {done} of {files} files, {symbols} symbols"));
             }
+            Event::Moduling { path, files: (done, of), tokens, .. } => io.progress(&match (done == of, tokens) {
+                (false, _) => format!("{path}: read {done} of {of} files"),
+                (true, 0) => format!("{path}: {of} files are read, being summed up"),
+                (true, tokens) => format!("{path}: {tokens} tokens so far"),
+            }),
             Event::Alarm(text) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);

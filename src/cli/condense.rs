@@ -54,7 +54,8 @@ pub(super) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
 }
 
 fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: Condense) -> Result<Arc<CapsuleDraft>, Stop> {
-    match run.client.call(Request::Condense { branch, act }, &mut run.io)? {
+    let stop = Request::Condense { branch, act: Condense::Stop };
+    match run.client.stoppable(Request::Condense { branch, act }, stop, &mut run.io)? {
         Answer::Draft(Some(draft)) => Ok(draft),
         Answer::Draft(None) => Err(Failure::user("There is no draft.").into()),
         other => Err(unexpected(&other)),

@@ -124,7 +124,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
 fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     let Err(stop) = result else { return 0 };
     match &stop {
-        Stop::Failed(failure) => io.note(&told(failure)),
+        Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&told(failure)),
         Stop::Usage(what) => io.note(what),
         Stop::Interrupted => io.note("interrupted; what came is kept"),
         Stop::Said(_) => {}
@@ -249,7 +249,13 @@ impl Run<'_, '_> {
 
     /// Carries a change out and says the engine's sentence, or ours where it has none.
     fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
-        let words = match self.client.call(request, &mut self.io)? {
+        let answer = self.client.call(request, &mut self.io)?;
+        self.did(answer, said)
+    }
+
+    /// Says what a change came to.
+    fn did(&mut self, answer: Answer, said: &str) -> Result<(), Stop> {
+        let words = match answer {
             Answer::Done(words) if words.is_empty() => said.to_owned(),
             Answer::Done(words) => sentence(&in_commands(&words)),
             Answer::Branch(_) | Answer::Text(_) => said.to_owned(),

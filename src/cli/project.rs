@@ -9,6 +9,7 @@ use super::pick;
 use super::stop::Stop;
 use crate::domain::condense::By;
 use crate::domain::failure::Failure;
+use crate::domain::module::Staleness;
 use crate::domain::project::{ProjectItem, ProjectKind, ProjectList};
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
 use clap::Subcommand;
@@ -90,9 +91,12 @@ fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (boo
     let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));
     if let Some(path) = path {
         let path = path.trim_end_matches('/').to_owned();
-        let act =
-            if undo || redo { ModuleAct::Step { path, forward: redo } } else { ModuleAct::Make { branch, path, by } };
-        return run.done(ask(act), "Summed up.");
+        if undo || redo {
+            return run.done(ask(ModuleAct::Step { path, forward: redo }), "Done.");
+        }
+        let (make, stop) = (ask(ModuleAct::Make { branch, path, by }), ask(ModuleAct::Stop { branch }));
+        let answer = run.client.stoppable(make, stop, &mut run.io)?;
+        return run.did(answer, "Summed up.");
     }
     let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
         Answer::Modules(all) => all,
@@ -105,6 +109,10 @@ fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (boo
         let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(one.card.files.len()));
         let tokens = number(u64::from(one.tokens));
         run.io.say(&format!("{}  {tokens} tok est, by {}, {stale}", one.card.path, one.card.by()));
+        let names = one.stale.as_ref().map(Staleness::names).unwrap_or_default();
+        if !names.is_empty() {
+            run.io.say(&format!("    {names}"));
+        }
         run.io.words(&one.card.text);
     }
     if all.iter().all(|one| !one.current) {

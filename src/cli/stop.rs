@@ -16,6 +16,8 @@ pub enum Stop {
     Usage(String),
     /// The person pressed Ctrl+C.
     Interrupted,
+    /// The same, and this is what became of it.
+    Stopped(Failure),
     /// Everything was said already; only the code is left.
     Said(u8),
 }
@@ -34,7 +36,7 @@ impl Stop {
             Self::Failed(failure) => failure.kind.exit_code(),
             Self::Blocked(_) => 3,
             Self::Usage(_) => 2,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::Stopped(_) => 130,
             Self::Said(code) => *code,
         }
     }

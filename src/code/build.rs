@@ -6,14 +6,14 @@ use super::index::Index;
 use super::language::settled;
 use super::parse::Reader;
 use super::record::{Record, Stamp, Words};
-use super::walk::{Bounds, Seen, list, refused};
+use super::walk::{Bounds, Listing, Seen, list, refused, sure};
 use crate::domain::code::{Fate, Language};
 use crate::domain::hash::Hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,16 +47,6 @@ enum Outcome {
     Same(PathBuf, Stamp),
 }
 
-/// A file changed so lately that a second change could leave no trace in its time.
-const LATELY: Duration = Duration::from_millis(50);
-
-/// The stamp to keep of a file that is read now.
-fn kept(stamp: Stamp) -> Stamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
-    if now.saturating_sub(changed) < LATELY { Stamp { changed: -1, ..stamp } } else { stamp }
-}
-
 /// Reads one file; not again when its bytes have the hash `known`. Any error is a fate.
 fn read_file(
     reader: &mut Reader,
@@ -72,7 +62,7 @@ fn read_file(
         record.fate = Fate::TooLarge;
         return Outcome::New(Box::new(record));
     }
-    record.stamp = kept(seen.stamp);
+    record.stamp = sure(seen.stamp, SystemTime::now());
     match read_bounded(&root.join(&seen.path), bounds.largest) {
         Ok(Some(text)) => {
             record.hash = Hash::of(&text);
@@ -85,6 +75,12 @@ fn read_file(
         Err(_) => record.fate = Fate::Unreadable,
     }
     Outcome::New(Box::new(record))
+}
+
+/// Whether a file that is in a language by its name would be parsed.
+pub(super) fn reads(root: &Path, seen: &Seen, bounds: &Bounds) -> bool {
+    let text = || read_bounded(&root.join(&seen.path), bounds.largest).ok().flatten();
+    seen.stamp.size <= bounds.largest && text().is_some_and(|text| refused(&seen.path, &text, bounds).is_none())
 }
 
 fn unread(seen: &Seen) -> Record {
@@ -140,6 +136,7 @@ pub struct Round {
     files: usize,
     more: bool,
     read: Option<Vec<Outcome>>,
+    folders: Option<Folders>,
 }
 
 /// So many files are read before an index is touched.
@@ -151,18 +148,25 @@ impl Round {
     /// # Errors
     /// When the folder cannot be read, or `stop` is set.
     pub fn survey(index: &Index, root: &Path, bounds: &Bounds, stop: &AtomicBool) -> Result<Self, CodeError> {
-        let (seen, more) = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
+        let listing = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
+        let folders = Some(Folders::of(&listing));
+        let Listing { files: seen, more, .. } = listing;
         let gone = index
             .files()
             .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
             .map(|file| file.path.clone())
             .collect();
         let files = seen.len();
-        Ok(Self { todo: changed(index, seen), gone, files, more, read: None })
+        Ok(Self { todo: changed(index, seen), gone, files, more, read: None, folders })
     }
 
-    /// Compares only files that are known, by size and time; none where that is not enough: a folder's names, a rule of
-    /// what is ignored, or a file's being there has changed.
+    /// The folders as a look at the whole found them, for the next [`Round::glance`]; none after a glance.
+    pub fn folders(&mut self) -> Option<Folders> {
+        self.folders.take()
+    }
+
+    /// Compares only files and folders that are known, by size and time; none where that is not enough: a folder's names, a
+    /// rule of what is ignored, or a file's being there has changed.
     #[must_use]
     pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
         if !folders.same(root) {
@@ -264,29 +268,29 @@ fn is_rule(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-/// When the folders of known files were changed: a new name, or one that is gone, changes its folder's time.
-#[derive(Default, Debug, PartialEq, Eq)]
-pub struct Folders(std::collections::BTreeMap<PathBuf, i64>);
+/// When the folders that were gone through were changed, those that held no file too: a new name, or one that is gone,
+/// changes its folder's time.
+#[derive(Default, Clone, Debug, PartialEq, Eq)]
+pub struct Folders(Vec<(PathBuf, i64)>);
 
 impl Folders {
-    /// Looks at the folders of an index's files.
+    /// The folders of a listing.
     #[must_use]
-    pub fn of(index: &Index, root: &Path) -> Self {
-        let mut folders = Self::default();
-        for file in index.files() {
-            let mut at = file.path.parent();
-            while let Some(folder) = at.filter(|folder| !folders.0.contains_key(*folder)) {
-                folders.0.insert(folder.to_path_buf(), changed_at(&root.join(folder)));
-                at = folder.parent();
-            }
-        }
-        folders
+    pub fn of(listing: &Listing) -> Self {
+        Self(listing.folders.clone())
     }
 
     /// Whether none has changed.
     #[must_use]
     pub fn same(&self, root: &Path) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|(folder, at)| *at >= 0 && changed_at(&root.join(folder)) == *at)
+        let mut whole = PathBuf::new();
+        let mut as_it_was = |(folder, at): &(PathBuf, i64)| {
+            whole.clear();
+            whole.push(root);
+            whole.push(folder);
+            *at >= 0 && changed_at(&whole) == *at
+        };
+        !self.0.is_empty() && self.0.iter().all(&mut as_it_was)
     }
 }
 
@@ -294,7 +298,7 @@ impl Folders {
 /// leave no trace.
 fn changed_at(folder: &Path) -> i64 {
     let data = std::fs::symlink_metadata(folder).ok().filter(std::fs::Metadata::is_dir);
-    data.map_or(-1, |data| kept(super::walk::stamp(&data)).changed)
+    data.map_or(-1, |data| sure(super::walk::stamp(&data), SystemTime::now()).changed)
 }
 
 /// Brings an index up to date with a folder. `changed` hears of every change, `told` of progress.

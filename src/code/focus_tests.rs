@@ -157,7 +157,7 @@ fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
         std::fs::File::open(root.join(inside)).unwrap().set_modified(old).unwrap();
     }
     renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
-    let folders = Folders::of(&index, root);
+    let folders = Round::survey(&index, root, &bounds, &stop).unwrap().folders().unwrap();
     let glance = |index: &Index| Round::glance(index, root, &folders, false);
     assert!(glance(&index).unwrap().is_empty());
     std::fs::write(root.join("src/disk.rs"), "pub fn quite_new() {}\n").unwrap();
@@ -176,6 +176,41 @@ fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
     std::fs::remove_file(root.join("src/disk.rs")).unwrap();
     assert!(glance(&index).is_none());
     assert!(holds_code(root, 5) && !holds_code(root, 6));
+}
+
+/// A folder in which there was nothing, or only folders, is watched like one with code: a first file in it is seen by the
+/// next short look, and so is one in a folder that is made there.
+#[test]
+fn a_file_in_a_folder_without_any_is_seen_by_a_short_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
+    std::fs::create_dir_all(root.join("bare/inner")).unwrap();
+    std::fs::create_dir_all(root.join("left/out")).unwrap();
+    std::fs::write(root.join(".gitignore"), "/left\n").unwrap();
+    let old = std::time::SystemTime::now() - Duration::from_mins(1);
+    let age = || {
+        for inside in ["", "bare", "bare/inner", "left", "left/out", ".gitignore"] {
+            std::fs::File::open(root.join(inside)).unwrap().set_modified(old).unwrap();
+        }
+    };
+    age();
+    let mut index = Index::default();
+    renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
+    let survey = |index: &Index| Round::survey(index, root, &bounds, &stop).unwrap();
+    let folders = survey(&index).folders().unwrap();
+    let quiet = |folders: &Folders| Round::glance(&index, root, folders, false).is_some_and(|round| round.is_empty());
+    assert!(quiet(&folders));
+    std::fs::write(root.join("left/out/never.rs"), "fn never() {}\n").unwrap();
+    assert!(quiet(&folders), "what git ignores is not watched");
+    std::fs::write(root.join("bare/inner/first.rs"), "fn first() {}\n").unwrap();
+    assert!(!quiet(&folders));
+    std::fs::remove_file(root.join("bare/inner/first.rs")).unwrap();
+    age();
+    assert!(quiet(&folders));
+    std::fs::create_dir(root.join("bare/made")).unwrap();
+    assert!(!quiet(&folders), "a new folder changes the one around it");
+    // One that is younger than a second change could be is looked at again, until it is old enough.
+    assert!(!quiet(&survey(&index).folders().unwrap()));
 }
 
 proptest! {

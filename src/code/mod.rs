@@ -8,6 +8,7 @@
 //!
 //! Not for: what of the found is sent (`context`), counting tokens (a counter is handed in), text files without symbols.
 
+pub mod arrived;
 pub mod build;
 pub mod cache;
 pub mod cards;

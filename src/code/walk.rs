@@ -10,7 +10,7 @@ use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bounds of what is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +44,25 @@ pub struct Seen {
     pub language: Option<Language>,
 }
 
-/// The files beneath a folder, by path, and whether there were more than the bound.
+/// What stands beneath a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The files, by path.
+    pub files: Vec<Seen>,
+    /// The folders that were gone through, those without a file too, by path; the root is the empty one. With the times
+    /// when they were changed, as they were before their names were read (see [`sure`]).
+    pub folders: Vec<(PathBuf, i64)>,
+    /// There were more files, or folders, than the bound.
+    pub more: bool,
+}
+
+/// The files and folders beneath a folder that git does not ignore, by path. Of folders as many as the bound allows files.
 ///
 /// # Errors
 /// When the folder itself cannot be read, or somebody asks to stop.
-pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<(Vec<Seen>, bool), CodeError> {
+pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
     std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
+    let begun = SystemTime::now();
     let walk = WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -57,19 +70,24 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
         .filter_entry(|entry| entry.file_name() != ".git")
         .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
         .build_parallel();
-    let (seen, count, ended) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicBool::new(false));
+    let (listing, count, ended) = (Mutex::new(Listing::default()), AtomicUsize::new(0), AtomicBool::new(false));
     walk.run(|| {
         Box::new(|entry| {
             if !go_on() {
                 ended.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
-            let found = entry.ok().and_then(|entry| look(root, &entry));
-            if let Some(one) = found
-                && let Ok(mut seen) = seen.lock()
+            if let Some(entry) = entry.ok()
+                && let Some(found) = look(root, &entry)
+                && let Ok(mut listing) = listing.lock()
             {
-                count.fetch_add(1, Ordering::Relaxed);
-                seen.push(one);
+                match found {
+                    Found::File(file) => {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        listing.files.push(file);
+                    }
+                    Found::Folder(path, stamp) => listing.folders.push((path, sure(stamp, begun).changed)),
+                }
             }
             // Far more than the bound need not be counted.
             if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
@@ -82,11 +100,13 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
     if ended.load(Ordering::Relaxed) {
         return Err(CodeError::Cancelled);
     }
-    let mut seen = seen.into_inner().unwrap_or_default();
-    seen.sort_unstable_by(|a: &Seen, b: &Seen| a.path.cmp(&b.path));
-    let more = seen.len() > bounds.files;
-    seen.truncate(bounds.files);
-    Ok((seen, more))
+    let mut listing = listing.into_inner().unwrap_or_default();
+    listing.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    listing.folders.sort_unstable();
+    listing.more = listing.files.len() > bounds.files || listing.folders.len() > bounds.files;
+    listing.files.truncate(bounds.files);
+    listing.folders.truncate(bounds.files);
+    Ok(listing)
 }
 
 /// Entries of a folder that are looked at to see whether it holds code.
@@ -105,14 +125,21 @@ pub fn holds_code(root: &Path, least: usize) -> bool {
     files.filter(|entry| of_path(entry.path()).is_some()).nth(least.saturating_sub(1)).is_some()
 }
 
-/// A regular file as it is seen from outside.
-fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
-    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-        return None;
+enum Found {
+    File(Seen),
+    Folder(PathBuf, Stamp),
+}
+
+/// A regular file or a folder as it is seen from outside. The root itself may be named by a link.
+fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
+    let path = entry.path().strip_prefix(root).ok()?.to_path_buf();
+    let kind = entry.file_type()?;
+    let stamp = || entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
+    if kind.is_file() {
+        let language = of_path(&path);
+        return Some(Found::File(Seen { stamp: stamp(), language, path }));
     }
-    let path = entry.path().strip_prefix(root).ok()?;
-    let stamp = entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
-    Some(Seen { path: path.to_path_buf(), stamp, language: of_path(path) })
+    (kind.is_dir() || path.as_os_str().is_empty()).then(|| Found::Folder(path, stamp()))
 }
 
 /// Size and time of a file.
@@ -120,6 +147,18 @@ fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Seen> {
 pub fn stamp(data: &std::fs::Metadata) -> Stamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     Stamp { size: data.len(), changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default() }
+}
+
+/// What was changed so lately could be changed once more without a trace in its time.
+const LATELY: Duration = Duration::from_millis(50);
+
+/// A stamp that was taken at this time, or somewhat later; its time is -1 where the change is too young to be told from
+/// another one.
+#[must_use]
+pub fn sure(stamp: Stamp, at: SystemTime) -> Stamp {
+    let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
+    if at.saturating_sub(changed) < LATELY { Stamp { changed: -1, ..stamp } } else { stamp }
 }
 
 /// Why a text is not parsed, if so.

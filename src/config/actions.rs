@@ -58,7 +58,7 @@ actions! {
     Help "help" "Show all keys.",
     NextPane "next-pane" "Go to the next pane.",
     PrevPane "prev-pane" "Go to the pane before.",
-    Leave "leave" "Leave what is open, then stop the answer that is coming.",
+    Leave "leave" "Leave what is open, then stop what is coming.",
     Interrupt "interrupt" "Stop the answer that is coming on this branch; what came is kept.",
     Clear "clear" "Clear the message; twice to quit.",
     Quit "quit" "Quit.",

@@ -55,112 +55,16 @@ pub(super) struct Admitted<'a> {
     /// Which turns a summary stands for.
     pub(super) summed: Summed,
     /// An upper bound of the request's tokens, never above the room.
-    total: u32,
-    costs: Sums,
+    pub(super) total: u32,
+    pub(super) costs: Sums,
     /// Costs without the policy's choice, by which a call is blocked; none where the policy chooses nothing.
-    loose: Option<Sums>,
-}
-
-/// Something that might come in, with its tokens.
-#[derive(Clone, Copy)]
-pub(super) struct Coming {
-    /// The turn that it belongs to; none beside the turns.
-    turn: Option<usize>,
-    /// What it adds while that turn is in the window.
-    inside: u32,
-    /// What it adds while that turn is outside.
-    outside: u32,
-}
-
-impl Coming {
-    /// Beside the turns.
-    pub(super) fn apart(tokens: u32) -> Self {
-        Self { turn: None, inside: 0, outside: tokens }
-    }
-
-    /// Into a turn, while that is in the window.
-    pub(super) fn back(turn: usize, tokens: u32) -> Self {
-        Self { turn: Some(turn), inside: tokens, outside: 0 }
-    }
-
-    /// A turn's card, or the turn itself where the window reaches it; `inside` is 0 where the turn counts already.
-    pub(super) fn card(turn: usize, card: u32, inside: u32) -> Self {
-        Self { turn: Some(turn), inside, outside: card }
-    }
-
-    /// What it adds to a window that starts there.
-    pub(super) fn tokens(self, start: usize) -> u32 {
-        if self.turn.is_some_and(|turn| turn >= start) { self.inside } else { self.outside }
-    }
-}
-
-/// What would happen if it came in.
-pub(super) struct Price {
-    /// Tokens and turns that would leave the window; where it cannot fit at all, the tokens that are too many, and no turns.
-    pub(super) pushes: (u32, u32),
-    /// It would then really be in the request.
-    pub(super) lands: bool,
+    pub(super) loose: Option<Sums>,
 }
 
 impl Admitted<'_> {
     /// Tokens still free.
     pub(super) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
-    }
-
-    /// Works out what would leave if something came in, by choosing the window again with it. A card's tokens are known
-    /// only at most, and a smaller one can push out more (a window that is cut back keeps less than one chosen anew), so
-    /// the worst of some sizes is told.
-    pub(super) fn price(&self, coming: Coming) -> Price {
-        let fits = self.total.saturating_add(coming.tokens(self.window.start)) <= self.input.budget.prompt;
-        if fits && !self.window.refilled && self.stands(coming) {
-            return self.price_of(coming, Some(self.window));
-        }
-        let whole = self.price_of(coming, None);
-        if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
-            return whole;
-        }
-        let smaller = [3, 2, 1].map(|quarters| Coming { outside: coming.outside / 4 * quarters, ..coming });
-        let others = smaller.into_iter().map(|coming| self.price_of(coming, None));
-        others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst })
-    }
-
-    fn price_of(&self, coming: Coming, then: Option<Window>) -> Price {
-        let (room, now) = (self.input.budget.prompt, self.window);
-        let with = With { costs: &self.costs, coming };
-        let then = if let Some(then) = then {
-            then
-        } else {
-            let least = self.least(coming, &with);
-            if least > room {
-                return Price { pushes: (least - room, 0), lands: false };
-            }
-            window::choose(self.input, &with, room)
-        };
-        let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
-        let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
-        let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
-        let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
-        let lands = coming.tokens(then.start) > 0;
-        Price { pushes: (tokens, turns), lands }
-    }
-
-    /// Whether the call would not be blocked. Under a policy that chooses, what blocks is not what goes: the cheapest
-    /// request is looked for without the choice.
-    fn stands(&self, coming: Coming) -> bool {
-        let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
-        let turns = self.input.turns.len();
-        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(coming.inside.max(coming.outside));
-        nothing_but_cards <= room || self.least(coming, &With { costs: &self.costs, coming }) <= room
-    }
-
-    /// The cheapest request with something more.
-    fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
-        let Some(costs) = &self.loose else { return window::least(self.input, with) };
-        let stands = |turn: usize| !matches!(self.places[turn], Place::Excluded { .. });
-        let counted = coming.turn.is_some_and(|turn| self.choice.withholds(turn) && stands(turn));
-        let coming = Coming { inside: if counted { 0 } else { coming.inside }, ..coming };
-        window::least(self.input, &With { costs, coming })
     }
 
     /// How each message of a closed turn in the window is sent.
@@ -170,27 +74,10 @@ impl Admitted<'_> {
     }
 }
 
-/// Costs with something more.
-struct With<'a> {
-    costs: &'a Sums,
-    coming: Coming,
-}
-
-impl Costs for With<'_> {
-    fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let more = self.coming.tokens(start);
-        self.costs.total(start, shortened, form).saturating_add(more)
-    }
-
-    fn summed(&self) -> usize {
-        self.costs.summed
-    }
-}
-
 /// Running sums over the turns, so that any window's cost is a few additions.
-struct Sums {
+pub(super) struct Sums {
     fixed: u32,
-    summed: usize,
+    pub(super) summed: usize,
     full: Vec<u32>,
     cut: Vec<u32>,
     elided: Vec<u32>,
@@ -226,7 +113,7 @@ impl Sums {
     }
 
     /// The turns of a window alone.
-    fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
+    pub(super) fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
         let all = self.full.len() - 1;
         let split = shortened.clamp(start, all);
         let old = match form {

@@ -114,9 +114,9 @@ impl Case<'_> {
             (RowKind::Memory, _) => {
                 self.memory_op().unwrap_or_else(|| plain(By::Retrieval, "The memory does not fit this message."))
             }
-            (RowKind::Rules | RowKind::Module, _) => self.changed_mode().unwrap_or_else(|| {
-                plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more.")
-            }),
+            (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
+                self.changed_mode().unwrap_or_else(|| self.away())
+            }
             (RowKind::Code, _) => self
                 .changed_mode()
                 .unwrap_or_else(|| plain(By::Retrieval, "The code no longer fits what is asked best.")),
@@ -145,7 +145,7 @@ impl Case<'_> {
             | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken())),
             Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
             Reason::OffPath => plain(By::Branch, &spoken()),
-            Reason::Removed | Reason::EditedAway => plain(By::You, &spoken()),
+            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(By::You, &spoken()),
             Reason::Duplicate => plain(By::Turn, &spoken()),
             Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
             Reason::OutsideWindow
@@ -190,10 +190,9 @@ impl Case<'_> {
             Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, &spoken)),
             Reason::Configured => self.setting_op().unwrap_or_else(|| plain(By::You, &spoken)),
             Reason::PinSuggested => plain(By::Model, &spoken),
-            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Module { .. } => self
-                .mark_op()
-                .or_else(|| self.changed_mode())
-                .unwrap_or_else(|| plain(By::Turn, "Its file came, or something near it is named or touched now.")),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
+                self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.came())
+            }
             _ => return None,
         };
         Some(cause)
@@ -208,10 +207,14 @@ impl Case<'_> {
                 self.setting_op().unwrap_or_else(|| plain(By::Policy, "The text was changed in the settings."))
             }
             Reason::Searched { .. } => plain(By::Retrieval, "Other messages were found."),
-            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } => {
-                plain(By::You, "Its file was changed since.")
-            }
-            Reason::Module { .. } => plain(By::You, "It was written anew, or files that it speaks of were changed."),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(By::You, "Its file was changed since."),
+            Reason::Skills { .. } => plain(By::You, "A skill came, went, or is told of in other words."),
+            Reason::Module { stands, .. } => match self.reason_before() {
+                Some(Reason::Module { stands: before, .. }) if before != stands && stands != "fresh" => {
+                    plain(By::You, "Files that it speaks of were changed, or came.")
+                }
+                _ => plain(By::You, "It was written anew, or put into other words."),
+            },
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
                 plain(By::Turn, "It was answered since: the whole turn goes.")
             }
@@ -222,6 +225,32 @@ impl Case<'_> {
                 self.window("Its tool results are sent shorter, to make room for newer turns.")
             }
             _ => self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(By::Window, "More of it goes.")),
+        }
+    }
+
+    /// What a project says of itself goes now, and no person marked it.
+    fn came(&self) -> Cause {
+        match (self.reason_before(), self.delta.row) {
+            (Some(Reason::UserExcluded { .. }), _) => plain(By::You, "Its exclusion was taken back."),
+            (Some(Reason::SwitchedOff), _) => plain(By::You, "The settings switch it on again."),
+            (Some(Reason::Budget { .. }), _) => {
+                self.setting().unwrap_or_else(|| plain(By::Budget, "There is room for it now."))
+            }
+            (Some(Reason::BelowThreshold), _) => {
+                plain(By::Retrieval, "It is nearer to what is named or touched now than other summaries.")
+            }
+            (_, RowKind::Skills) => plain(By::You, "There are skills now, and tools to load them."),
+            (_, RowKind::Module) => plain(By::You, "The summary was made."),
+            _ => plain(By::Turn, "Its file came, or something near it is named or touched now."),
+        }
+    }
+
+    /// What a project says of itself has no row any more.
+    fn away(&self) -> Cause {
+        match self.delta.row {
+            RowKind::Skills => plain(By::You, "There is no skill any more, or no tool to load one."),
+            RowKind::Module => plain(By::You, "The summary was taken back."),
+            _ => plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more."),
         }
     }
 

@@ -192,6 +192,85 @@ fn a_pin_is_found_in_the_operations_where_no_step_is() {
     assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (By::You, Some(7)));
 }
 
+/// A row of what a project says of itself.
+fn own(kind: RowKind, tokens: u32, goes: bool, reason: Reason) -> Row {
+    let verdict =
+        if goes { Verdict::In { section: Section::Orientation } } else { Verdict::Out { needed: 0, remedy: None } };
+    let atom = Atom::Section { text: Hash::of(kind.name().as_bytes()) };
+    Row { kind, ..row(atom, verdict, tokens, reason) }
+}
+
+fn told(before: Vec<Row>, after: &ContextPlan, between: &Between<'_>) -> (By, String) {
+    let before = plan(before);
+    let (mut found, _) = deltas(&before, after, NONE);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    blame(&mut found, &before, after, between);
+    let cause = found[0].causes.first().unwrap_or_else(|| panic!("without a cause: {found:#?}"));
+    (cause.by, cause.words.clone())
+}
+
+#[test]
+fn rules_skills_and_summaries_of_parts_have_their_causes() {
+    use RowKind::{Module, Rules, Skills};
+    let rules = |changed| Reason::ProjectRules { folder: "src/".into(), changed, left: 0 };
+    let module = |stands: &str| Reason::Module { by: "the user".into(), stands: stands.into() };
+    let skills = |count| Reason::Skills { count };
+    let goes = |kind, tokens, reason| vec![own(kind, tokens, true, reason)];
+    let out = |kind, reason| vec![own(kind, 40, false, reason)];
+    let stale = "stale: 1 new file since";
+    let full = || Reason::Budget { free: 0 };
+    let shut = || Reason::UserExcluded { once: false };
+    let cases: Vec<(Vec<Row>, Vec<Row>, By, &str)> = vec![
+        (vec![], goes(Rules, 40, rules(false)), By::Turn, "Its file came"),
+        (goes(Rules, 40, rules(false)), vec![], By::Turn, "Its file is gone"),
+        (goes(Rules, 40, rules(false)), goes(Rules, 50, rules(true)), By::You, "was changed since"),
+        (goes(Rules, 40, rules(false)), out(Rules, Reason::SwitchedOff), By::You, "settings"),
+        (out(Rules, Reason::SwitchedOff), goes(Rules, 40, rules(false)), By::You, "on again"),
+        (goes(Rules, 40, rules(false)), out(Rules, shut()), By::You, ""),
+        (out(Rules, shut()), goes(Rules, 40, rules(false)), By::You, "taken back"),
+        (goes(Rules, 40, rules(false)), out(Rules, full()), By::Budget, ""),
+        (out(Rules, full()), goes(Rules, 40, rules(false)), By::Budget, "room"),
+        (vec![], goes(Skills, 40, skills(1)), By::You, "There are skills"),
+        (goes(Skills, 40, skills(1)), vec![], By::You, "no skill any more"),
+        (goes(Skills, 40, skills(1)), goes(Skills, 60, skills(2)), By::You, "A skill came"),
+        (vec![], goes(Module, 40, module("fresh")), By::You, "was made"),
+        (goes(Module, 40, module("fresh")), vec![], By::You, "taken back"),
+        (goes(Module, 40, module("fresh")), goes(Module, 44, module(stale)), By::You, "changed, or came"),
+        (goes(Module, 40, module("fresh")), goes(Module, 30, module("fresh")), By::You, "other words"),
+        (goes(Module, 40, module(stale)), goes(Module, 38, module("fresh")), By::You, "anew"),
+        (goes(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), By::Retrieval, ""),
+        (out(Module, Reason::BelowThreshold), goes(Module, 40, module("fresh")), By::Retrieval, "nearer"),
+    ];
+    for (before, after, by, words) in cases {
+        let kept = format!("{:?} -> {:?}", before.first().map(|r| &r.reason), after.first().map(|r| &r.reason));
+        let cause = told(before, &plan(after), &nothing());
+        assert!(cause.0 == by && cause.1.contains(words), "{kept}: {cause:?}");
+    }
+    // The mode decides before anything else: summaries of parts go in Heavy alone.
+    let light = |rows| ContextPlan { mode: Mode::Light, ..plan(rows) };
+    let before = ContextPlan { mode: Mode::Heavy, ..plan(goes(Module, 40, module("fresh"))) };
+    let after = light(vec![]);
+    let (mut found, _) = deltas(&before, &after, NONE);
+    blame(&mut found, &before, &after, &nothing());
+    assert_eq!(found[0].causes[0].by, By::Mode);
+}
+
+#[test]
+fn what_a_person_took_out_of_a_projects_rules_is_found_in_the_operations() {
+    let goes = own(RowKind::Rules, 40, true, Reason::OwnRules { changed: false, left: 0 });
+    let out = own(RowKind::Rules, 40, false, Reason::UserExcluded { once: true });
+    let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
+    let change = Change::Mark { branch, target: goes.atom, before: None, after: None };
+    let what = "left AGENTS.md out".to_owned();
+    let ops = [Operation { seq: 1, session, what, changes: vec![change], undone: false, at: 9 }];
+    let between = Between { ops: &ops, ..nothing() };
+    assert_eq!(
+        told(vec![goes.clone()], &plan(vec![out.clone()]), &between),
+        (By::You, "You: left AGENTS.md out.".into())
+    );
+    assert_eq!(told(vec![out], &plan(vec![goes]), &between).1, "You: left AGENTS.md out.");
+}
+
 #[test]
 fn a_turn_inside_a_range_stays_out_with_it() {
     let range = row(

@@ -45,7 +45,8 @@ impl<'a> Marks<'a> {
         own.filter(sends).or_else(|| self.holder(turn))
     }
 
-    fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    /// The mark on one of a turn's messages that holds the whole turn.
+    pub(super) fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;
         }

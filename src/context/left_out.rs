@@ -1,9 +1,10 @@
 //! The rows of what stays out: each with the reason, and what would bring it in at what price.
 //! Not for: deciding anything (`admit`) or rows that go (`explain`).
 
-use super::admit::{Admitted, Coming, Place};
+use super::admit::{Admitted, Place};
 use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
+use super::price::Coming;
 use super::summed::Summed;
 use crate::domain::hash::Hash;
 use crate::domain::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
@@ -140,25 +141,22 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     sent().next()?;
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
     let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
-    let full = turn_cost(turn, Form::Full, &admitted.marks);
-    let card = |inside: u32| Coming::card(index, card_tokens(turn).saturating_add(MESSAGE_FRAMING), inside);
+    let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
+    let card = || admitted.coming_card(index, card_tokens);
     let include = ("include-once", "includes it in this call");
     let pin = ("pin", "pins it for good");
     let (reason, (action, does), coming) = match admitted.places[index] {
         Place::Window | Place::Card(_) | Place::Idle => return None,
         Place::Excluded { once } => {
-            let back = Coming::back(index, full);
+            let back = admitted.coming_back(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
             let stays = admitted.choice.reason(index).is_none();
             let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
-            let (remedy, coming) = if returns { (undo, back) } else { (include, card(full)) };
+            let (remedy, coming) = if returns { (undo, back) } else { (include, card()) };
             (Reason::UserExcluded { once }, remedy, coming)
         }
-        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card(0)),
-        Place::Outside => {
-            let comes = if admitted.choice.withholds(index) { full } else { 0 };
-            (outside(admitted, index, mark), include, card(comes))
-        }
+        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card()),
+        Place::Outside => (outside(admitted, index, mark), include, card()),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
@@ -173,7 +171,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
 fn out(admitted: &Admitted<'_>, coming: Coming, action: &str, does: &str) -> Verdict {
     let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
     let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
-    Verdict::Out { needed: coming.tokens(admitted.window.start).saturating_sub(admitted.free()), remedy: Some(remedy) }
+    Verdict::Out { needed: admitted.adds(coming).saturating_sub(admitted.free()), remedy: Some(remedy) }
 }
 
 /// Tokens of a turn's card: known for marked turns, else at most about so many. Tool results are not in it.
@@ -236,7 +234,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         let verdict = if may && stands {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
-            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::back(index, cost));
+            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::into_turn(index, cost));
             out(admitted, coming, "include-once", "sends it with this call")
         } else {
             Verdict::Out { needed: 0, remedy: None }

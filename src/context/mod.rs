@@ -24,6 +24,7 @@ mod explain;
 mod forms;
 mod left_out;
 pub mod policy;
+mod price;
 pub mod project;
 pub mod references;
 pub mod render;

@@ -43,6 +43,12 @@ pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window
     kept.unwrap_or_else(|| fresh(input, costs, room, floor))
 }
 
+/// Whether the room is enough to cut the anchored window back (where not, it is chosen anew); none where there is no anchor.
+pub(super) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
+    let old = held(input).filter(|_| input.policy.anchored)?;
+    Some(cheapest(input, costs, old.start.max(floor(input, costs.summed()))) <= room)
+}
+
 /// Before this turn nothing is in the window: it is further back than the window reaches, turns are missing after it, or
 /// a summary stands for it.
 pub(super) fn floor(input: &PlanInput, summed: usize) -> usize {

@@ -298,6 +298,7 @@ impl Reason {
                 format!("Code that fits this message: number {rank}, for {because}.")
             }
             Self::CodeSearched { among } => {
+                let among = grouped(u64::from(*among));
                 format!("Heads what was found among {among} symbols of this trusted folder.")
             }
             Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),

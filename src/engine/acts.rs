@@ -255,8 +255,12 @@ impl Core {
 
     /// Replaces a branch's overrides.
     pub(super) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
-        let what = format!("changed the settings of {}", self.branch(id)?.name);
-        self.override_as(id, overrides, &what)
+        let branch = self.branch(id)?;
+        let focus = overrides.focus.clone();
+        if focus != branch.overrides.focus && overrides == (Overrides { focus, ..branch.overrides.clone() }) {
+            return self.set_focus(&branch, overrides);
+        }
+        self.override_as(id, overrides, &format!("changed the settings of {}", branch.name))
     }
 
     /// The same, as an act of this name.

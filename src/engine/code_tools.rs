@@ -201,7 +201,8 @@ impl WithCode {
         let limits = Limits { budget, items: PIECES, lines: 30, tokens: 600, excerpts: 60 };
         let mut items = fill(&held.index, &hits, &Disk(&held.root), &count, limits).items;
         items.sort_by_key(|item| item.rank);
-        let (mut out, mut left) = (String::new(), 0);
+        let (mut out, mut left) = (unknown(&scope), 0);
+        let begun = out.len();
         for item in &items {
             let named = Named {
                 path: item.path.clone(),
@@ -223,8 +224,8 @@ impl WithCode {
                 out.push_str(&piece);
             }
         }
-        if out.is_empty() {
-            return "[nothing in the code fits that; use search for words in files]".into();
+        if out.len() == begun {
+            return format!("{out}[nothing in the code fits that; use search for words in files]");
         }
         if left > 0 {
             let _ = writeln!(out, "[{left} more fit and found no room in {budget} tokens]");
@@ -236,7 +237,7 @@ impl WithCode {
         let ids = self.meant(args, held);
         let [id] = ids.as_slice() else {
             return if ids.is_empty() {
-                Err(format!("no symbol of the workspace is called {:?}; {FIND} finds some.", short(&args.symbol)))
+                Err(self.nowhere(args, held))
             } else {
                 let list = self.list(held, ids.iter().copied());
                 Ok(format!("Several are called so; name one with its path:\n{list}"))
@@ -246,6 +247,24 @@ impl WithCode {
             What::Source => whole(held, *id),
             What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "Nothing known uses it.")),
             What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses nothing of the workspace.")),
+        }
+    }
+
+    /// Why nothing is called so: the path is none, or it is elsewhere.
+    fn nowhere(&self, args: &Expand, held: &Held) -> String {
+        let name = short(&args.symbol);
+        let Some(path) = &args.path else {
+            return format!("no symbol of the workspace is called {name:?}; {FIND} finds some.");
+        };
+        let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
+        let list = self.list(held, elsewhere.into_iter());
+        let scope = choose::scope(&held.index, std::slice::from_ref(path));
+        let path = short(path);
+        match (scope.unknown.is_empty(), list.is_empty()) {
+            (true, true) => format!("nothing in {path:?} is called {name:?}; {FIND} finds some."),
+            (true, false) => format!("nothing in {path:?} is called {name:?}, but there is:\n{list}"),
+            (false, true) => format!("no file is called {path:?}, and no symbol {name:?}; {FIND} finds some."),
+            (false, false) => format!("no file or folder is called {path:?}; there is:\n{list}"),
         }
     }
 
@@ -300,6 +319,15 @@ impl WithCode {
         }
         out
     }
+}
+
+/// A line about a path that names nothing: then everything was looked through.
+fn unknown(scope: &choose::Scope) -> String {
+    let names: Vec<String> = scope.unknown.iter().map(|name| short(name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("[no file or folder is called {}; all of the workspace was looked through]\n", names.join(", "))
 }
 
 /// All of a symbol, up to a bound.

@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) const FRESH: Duration = Duration::from_secs(2);
 /// At most one look in this time while a plan is on the screen and nobody types.
 const WATCH: Duration = Duration::from_secs(3);
+/// And at most one in so many times the time that a look takes.
+pub(super) const RARER: u32 = 50;
 /// Files in languages that are read from which on a folder is one of code.
 const FEW: usize = 5;
 /// Maps that are kept, one for each way of counting.
@@ -40,6 +42,9 @@ pub(super) struct Held {
     pub(super) seen: Option<Instant>,
     pub(super) surveyed: Option<Instant>,
     pub(super) took: Duration,
+    /// How long the last look at what is known took that found nothing, and the last through the whole folder.
+    pub(super) short: Duration,
+    pub(super) long: Duration,
     /// Grows with every change.
     pub(super) round: u64,
 }
@@ -144,7 +149,7 @@ impl Codebase {
 
     /// Has the folder looked at now and then while somebody sees what was made of it: the rarer the longer a look takes.
     pub(super) fn watch(&self) {
-        let due = |held: &Held| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.took * 50));
+        let due = |held: &Held| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
         if self.look(due).unwrap_or(false) {
             self.freshen();
         }

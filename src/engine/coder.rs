@@ -3,7 +3,7 @@
 //! Not for: symbols, ranking, touchpoints (`code`).
 
 use super::api::{Answer, CodeAct, Event, Ticket};
-use super::codebase::{Codebase, Disk, FRESH, Held};
+use super::codebase::{Codebase, Disk, FRESH, Held, RARER};
 use super::setup::Setup;
 use crate::code::CodeError;
 use crate::code::build::{Change, Folders, Progress, Round};
@@ -27,7 +27,7 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// After this time a look goes through the whole folder, for files in folders that held none before.
+/// After this time a look goes through the whole folder, for what times of files and folders do not tell.
 const WHOLE: Duration = Duration::from_secs(30);
 /// At most one event about progress in this time.
 const TELL: Duration = Duration::from_millis(500);
@@ -231,35 +231,26 @@ impl Worker {
             *self.write() = Some(opened);
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
-        let (fresh, whole) = self.with(|held| (lately(held.seen, FRESH), !lately(held.surveyed, WHOLE)))?;
+        let long = |held: &Held| WHOLE.max(held.long * RARER);
+        let (fresh, whole) = self.with(|held| (lately(held.seen, FRESH), !lately(held.surveyed, long(held))))?;
         if !now && fresh {
             return Ok(());
         }
         let bounds = Bounds::default();
-        let (mut round, surveyed) = self
+        let mut round = self
             .with(|held| {
                 let glanced = (!now && !whole)
                     .then(|| Round::glance(&held.index, root, &held.folders, held.progress.more))
                     .flatten();
-                match glanced {
-                    Some(round) => Ok((round, false)),
-                    None => Round::survey(&held.index, root, &bounds, &self.stop).map(|round| (round, true)),
-                }
+                glanced.map_or_else(|| Round::survey(&held.index, root, &bounds, &self.stop), Ok)
             })?
             .map_err(failed)?;
         round.read_ahead(root, &bounds, &self.stop);
-        self.take_in(round, root, &bounds, surveyed, begun)
+        self.take_in(round, root, &bounds, begun)
     }
 
     /// Puts what was read into the index.
-    fn take_in(
-        &self,
-        round: Round,
-        root: &Path,
-        bounds: &Bounds,
-        surveyed: bool,
-        begun: Instant,
-    ) -> Result<(), Failure> {
+    fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
         let (events, mut told) = (&self.events, None::<Instant>);
         let mut tell = |progress: Progress| {
             if told.is_none_or(|at| at.elapsed() > TELL) {
@@ -270,7 +261,7 @@ impl Worker {
         };
         let mut guard = self.write();
         let Some(held) = guard.as_mut() else { return Ok(()) };
-        let idle = round.is_empty();
+        let (idle, folders) = (round.is_empty(), round.folders());
         let Held { index, cache, .. } = held;
         let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
             (Some(cache), Change::Read(record)) => cache.keep(record),
@@ -290,17 +281,20 @@ impl Worker {
         held.progress = done.map_err(failed)?;
         held.round += u64::from(!idle);
         drop(guard);
-        let (graph, folders) =
-            self.with(|held| (held.index.graph_anew(), surveyed.then(|| Folders::of(&held.index, root))))?;
+        let graph = self.with(|held| held.index.graph_anew())?;
         if let Some(held) = self.write().as_mut() {
             if let Some(graph) = graph {
                 held.index.put_graph(graph);
             }
-            if let Some(folders) = folders {
-                held.folders = folders;
+            let took = begun.elapsed();
+            match folders {
+                Some(folders) => {
+                    (held.folders, held.surveyed, held.long) = (folders, Some(begun), took);
+                }
+                None if idle => held.short = took,
+                None => {}
             }
-            held.surveyed = if surveyed { Some(begun) } else { held.surveyed };
-            (held.seen, held.took) = (Some(Instant::now()), begun.elapsed());
+            (held.seen, held.took) = (Some(Instant::now()), took);
         }
         Ok(())
     }
@@ -316,6 +310,8 @@ impl Worker {
             seen: None,
             surveyed: None,
             took: Duration::ZERO,
+            short: Duration::ZERO,
+            long: Duration::ZERO,
             round: 0,
         };
         let Some(folder) = &self.kept else { return held };

@@ -106,6 +106,8 @@ pub(super) struct Core {
     pub(super) coder: Coder,
     /// What the workspace says of itself.
     pub(super) project: Arc<Project>,
+    /// Summaries of parts of the program that are being made.
+    pub(super) modules: super::module_model::Making,
     /// It changed while a plan was made; that one is to be made again.
     pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
@@ -151,6 +153,7 @@ impl Core {
             looker: Looker::start(setup.store.clone(), events.clone()),
             files: super::files::Listed::default(),
             project,
+            modules: super::module_model::Making::default(),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),

@@ -2,20 +2,29 @@
 //! how many of the names in it stand in the files.
 //! Not for: finding the part and its files (`modules`), or summaries of turns (`summarise` asks for both).
 
+use super::api::{Event, Ticket};
 use super::core::Core;
 use super::errand::{Errand, Order};
+use super::modules;
+use crate::code::build::Progress;
 use crate::config::prompts;
 use crate::domain::branch::Branch;
 use crate::domain::capsule::CapsuleSource;
+use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::ids::BranchId;
 use crate::domain::module::ModuleCard;
+use crate::domain::provider::CallEnd;
 use crate::domain::run::RunCard;
 use crate::export::secrets;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 /// Tokens of files that are shown, at most, and what the request takes beside them.
 const MOST: u32 = 24_000;
@@ -24,6 +33,74 @@ const AROUND: u32 = 200;
 const ONE: usize = 40_000;
 /// Letters of the shortest name that is looked for.
 const SHORTEST: usize = 4;
+
+/// Bytes of the model's text, and time of reading, after which it is told again how far it is.
+const TOLD: usize = 200;
+const TELL: Duration = Duration::from_millis(200);
+
+/// Summaries that are being made.
+#[derive(Default)]
+pub(super) struct Making(Vec<One>);
+
+struct One {
+    ticket: Ticket,
+    branch: BranchId,
+    path: String,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Making {
+    /// One is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
+    pub(super) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
+        let path = modules::shown(path);
+        if self.0.iter().any(|one| one.path == path) {
+            return Err(Failure::user(format!("{path} is being summed up already.")).kept("That one goes on."));
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.0.push(One { ticket, branch, path, cancel: cancel.clone() });
+        Ok(cancel)
+    }
+
+    /// Nobody wants those of a branch any more: which they are.
+    pub(super) fn stop(&self, branch: BranchId) -> Vec<String> {
+        let own = self.0.iter().filter(|one| one.branch == branch);
+        own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
+    }
+
+    /// One is over: whether it was stopped.
+    pub(super) fn end(&mut self, ticket: Ticket) -> bool {
+        let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
+        self.0.swap_remove(at).cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells how far a summary is.
+pub(super) struct Teller {
+    events: Sender<Event>,
+    branch: BranchId,
+    path: String,
+    by: By,
+    told: Cell<Option<Instant>>,
+}
+
+impl Teller {
+    pub(super) fn new(events: Sender<Event>, branch: BranchId, path: &Path, by: By) -> Self {
+        Self { events, branch, path: modules::shown(path), by, told: Cell::new(None) }
+    }
+
+    fn say(&self, files: (usize, usize), tokens: u32) {
+        let (branch, path, by) = (self.branch, self.path.clone(), self.by);
+        let _ = self.events.send(Event::Moduling { branch, path, by, files, tokens });
+    }
+
+    /// Files are being read.
+    pub(super) fn reads(&self, progress: Progress) {
+        if self.told.get().is_none_or(|at| at.elapsed() > TELL) {
+            self.told.set(Some(Instant::now()));
+            self.say((progress.done, progress.files), 0);
+        }
+    }
+}
 
 impl Core {
     /// What a call about a module needs.
@@ -40,6 +117,7 @@ pub(super) fn asked(
     root: &Path,
     card: ModuleCard,
     runs: &mut Vec<RunCard>,
+    teller: &Teller,
 ) -> Result<ModuleCard, Failure> {
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
@@ -59,11 +137,26 @@ pub(super) fn asked(
         text: &text,
         otherwise: "Have it summed up without a model.",
     };
-    let (said, _) = job.ask(&order, &mut |_| {}, runs)?;
+    if job.stopped() {
+        return Err(Failure::user("Stopped."));
+    }
+    let files = (card.files.len(), card.files.len());
+    teller.say(files, 0);
+    let mut told = 0;
+    let mut hear = |said: &str| {
+        if said.len() > told + TOLD {
+            told = said.len();
+            teller.say(files, count(said));
+        }
+    };
+    let (said, end) = job.ask(&order, &mut hear, runs)?;
     let (said, _) = secrets::mask(&said);
-    let said = said.trim().to_owned();
+    let mut said = said.trim().to_owned();
     if said.is_empty() {
         return Err(Failure::new(FailureKind::Provider, "The model gave no summary."));
+    }
+    if end == CallEnd::Truncated {
+        said.push_str("\n[cut at the model's output limit]");
     }
     Ok(ModuleCard {
         confidence: known_names(&said, &text),

@@ -4,7 +4,8 @@
 
 use super::api::{Answer, Event, ModuleAct, Ticket};
 use super::core::{Core, Inbox};
-use super::module_model;
+use super::errand::Errand;
+use super::module_model::{self, Teller};
 use super::project::Project;
 use crate::code::build::renew;
 use crate::code::cards::Sources;
@@ -17,6 +18,7 @@ use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
+use crate::domain::model::Backend;
 use crate::domain::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::project::{ProjectKind, atom, plain};
 use crate::domain::run::RunCard;
@@ -42,6 +44,8 @@ pub(super) struct Moduled {
     result: Result<ModuleCard, Failure>,
     /// The model's calls.
     runs: Vec<RunCard>,
+    /// The built-in offline model was to write it, which is no language model.
+    instead: bool,
 }
 
 /// Reads files of a folder as they are now.
@@ -64,6 +68,7 @@ impl Core {
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
+            ModuleAct::Stop { branch } => self.stop_module(branch),
         };
         self.answer(ticket, result);
         Ok(())
@@ -76,27 +81,57 @@ impl Core {
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
         let branch = self.branch(id)?;
-        let job = if by == By::Model { Some(self.module_job(&branch)?) } else { None };
+        let asks = by == By::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
+        let instead = by == By::Model && !asks;
+        let by = if asks { By::Model } else { By::Extractive };
+        let job = if asks { Some(self.module_job(&branch)?) } else { None };
         let root = self.module_root();
         let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} leads out of this folder."))))?;
-        let now = self.now();
-        let inbox = self.inbox.clone();
+        let cancel = self.modules.begin(ticket, id, &path)?;
+        let job = job.map(|job| Errand { cancel: cancel.clone(), ..job });
+        let teller = Teller::new(self.events.clone(), id, &path, by);
+        let (now, inbox) = (self.now(), self.inbox.clone());
         let work = move || {
             let mut runs = Vec::new();
-            let mut made = make(Path::new(&root), &path, now);
-            if let Some(job) = &job {
-                made = made.and_then(|card| module_model::asked(job, Path::new(&root), card, &mut runs));
-            }
-            let result = made.map_err(|failure| failure.kept("Nothing was changed."));
-            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs })));
+            let making = std::panic::AssertUnwindSafe(|| {
+                let card = make(Path::new(&root), &path, now, &cancel, &teller)?;
+                match &job {
+                    Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
+                    None => Ok(card),
+                }
+            });
+            let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
+                Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
+                    .todo("Please report it with the log."))
+            });
+            let result = result.map_err(|failure| failure.kept("Nothing was changed."));
+            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs, instead })));
         };
-        let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);
+        if let Err(error) = std::thread::Builder::new().name("pleach-module".into()).spawn(work) {
+            self.modules.end(ticket);
+            return Err(Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")));
+        }
         Ok(())
+    }
+
+    fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let stopped = self.modules.stop(branch);
+        if stopped.is_empty() {
+            return Err(Failure::user("No part of the program is being summed up."));
+        }
+        Ok(Answer::Done(format!("Summing up {} is being stopped.", stopped.join(", "))))
     }
 
     /// A summary is there: it is stored, and plans on the screen are made again.
     pub(super) fn moduled(&mut self, made: Moduled) {
-        let Moduled { ticket, branch, root, result, runs } = made;
+        let Moduled { ticket, branch, root, result, runs, instead } = made;
+        let counted = if runs.is_empty() { "" } else { " The call is counted." };
+        // What came too late to be stopped is not kept either.
+        let result = if self.modules.end(ticket) {
+            Err(Failure::user("Stopped.").kept(format!("Nothing of the summary was kept.{counted}")))
+        } else {
+            result
+        };
         if let Ok(session) = self.session_mut(branch) {
             for run in &runs {
                 session.put_run(run);
@@ -106,8 +141,10 @@ impl Core {
             self.say(Event::Run(Box::new(run)));
         }
         let stored = result.and_then(|card| {
+            let files = if card.files.len() == 1 { "file" } else { "files" };
+            let how = if instead { " (the offline model is no language model: from names and comments)" } else { "" };
             let said = format!(
-                "Summed up {} from {} files; it goes with calls in mode Heavy, marked as a summary.",
+                "Summed up {} from {} {files}{how}; it goes with calls in mode Heavy, marked as a summary.",
                 card.path,
                 grouped(card.files.len() as u64)
             );
@@ -201,7 +238,7 @@ pub(super) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
         all.retain(|other| other.path != card.path);
         all.push(card);
     }
-    let stale = |card: &ModuleCard| project.stale(Path::new(&root), &card.files);
+    let stale = |card: &ModuleCard| project.stale(Path::new(&root), card);
     Ok(all
         .into_iter()
         .map(|card| (atom_of(&root, &card.path), stale(&card), card))
@@ -221,7 +258,7 @@ fn versions(
     let mut seen = std::collections::BTreeSet::new();
     for (card, undone) in store.modules(&root)?.into_iter().rev() {
         let current = !undone && seen.insert(card.path.clone());
-        let stale = current.then(|| project.stale(Path::new(&root), &card.files));
+        let stale = current.then(|| project.stale(Path::new(&root), &card));
         let tokens = counter.count(encoding, &sent(&card, stale.as_ref()));
         found.push(ModuleVersion { card, current, stale, tokens });
     }
@@ -246,7 +283,10 @@ fn things(all: &[ModuleVersion]) -> Vec<Thing> {
         }
         let Some(thing) = things.last_mut() else { continue };
         if one.current {
-            let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(card.files.len()));
+            let mut stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(card.files.len()));
+            if let Some(names) = one.stale.as_ref().map(Staleness::names).filter(|names| !names.is_empty()) {
+                stale = format!("{stale} ({names})");
+            }
             let tokens = grouped(u64::from(one.tokens));
             let commit = card
                 .commit
@@ -254,7 +294,7 @@ fn things(all: &[ModuleVersion]) -> Vec<Thing> {
                 .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
             thing.note = format!("{short}{stale}; {tokens} tok est; by {}; {}{commit}", card.by(), card.trust());
-            thing.goes = one.stale.as_ref().is_some_and(|stale| stale.count == 0);
+            thing.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
             thing.editing = Editing::Here;
         }
         let at = thing.versions.len();
@@ -308,9 +348,19 @@ fn normal(path: &str) -> Option<PathBuf> {
     Some(steps)
 }
 
+/// The workspace, or a path beneath it, as people name it.
+pub(super) fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
+}
+
+/// What of a folder is looked at.
+pub(super) fn bounds() -> Bounds {
+    Bounds { files: 20_000, ..Bounds::default() }
+}
+
 /// Reads a folder, or the folder of a file, and sums it up.
-fn make(root: &Path, path: &Path, now: i64) -> Result<ModuleCard, Failure> {
-    let shown = if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) };
+fn make(root: &Path, path: &Path, now: i64, stop: &AtomicBool, teller: &Teller) -> Result<ModuleCard, Failure> {
+    let shown = shown(path);
     let whole = root.join(path).canonicalize();
     let whole = whole.map_err(|error| Failure::user(format!("{shown} cannot be read: {error}.")))?;
     if !whole.starts_with(root) {
@@ -323,15 +373,8 @@ fn make(root: &Path, path: &Path, now: i64) -> Result<ModuleCard, Failure> {
         (whole.parent().unwrap_or(root).to_path_buf(), name)
     };
     let mut index = Index::default();
-    renew(
-        &mut index,
-        &folder,
-        &Bounds { files: 20_000, ..Bounds::default() },
-        &AtomicBool::new(false),
-        &mut |_| {},
-        &mut |_| {},
-    )
-    .map_err(|error| Failure::user(format!("{error}.")))?;
+    renew(&mut index, &folder, &bounds(), stop, &mut |_| {}, &mut |progress| teller.reads(progress))
+        .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module::summary(&index, &Disk(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} holds no code in a language that is read."));
     let Summary { text, files, confidence } = made.ok_or_else(none)?;

@@ -105,12 +105,29 @@ fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<V
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
     let all = modules::current(gatherer.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
-        let said =
-            card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).find(|line| !line.is_empty());
-        let said: String = said.unwrap_or_default().chars().take(PART).collect();
-        format!("{} ({}): {said}", card.path, stale.words(card.files.len()))
+        format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
     };
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(code_rows::ANCHORS).map(line).collect())
+}
+
+/// What a summary says in a line: its first words, but for a line of mere figures before them.
+fn gist(card: &ModuleCard) -> String {
+    let figures = format!("{}: ", card.path);
+    let lines =
+        card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
+    let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
+    let said = match (lines.next(), lines.next()) {
+        (Some((true, first)), Some((_, second))) => {
+            if second.ends_with(':') {
+                first
+            } else {
+                second
+            }
+        }
+        (Some((_, first)), _) => first,
+        (None, _) => "",
+    };
+    said.chars().take(PART).collect()
 }
 
 /// The files and symbols that stand behind the message, which count as focus.

@@ -3,14 +3,16 @@
 //! Not for: putting them into a plan (`guidance`), requests about them (`projecting`) or summaries of modules (`modules`).
 
 use super::guide_text::load;
+use super::modules;
 use super::setup::{ProjectSetup, Setup};
 use super::skills::{self, Skill};
+use crate::code::arrived::Arrived;
 use crate::domain::capsule::FileCover;
 use crate::domain::consent::matches;
 use crate::domain::hash::Hash;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
-use crate::domain::module::Staleness;
+use crate::domain::module::{ModuleCard, Staleness};
 use crate::domain::plan::{ContextPlan, RowKind};
 use crate::domain::project::{ProjectKind, atom, plain};
 use crate::tools::folder::{Folder, Looked, repository};
@@ -86,6 +88,8 @@ struct Read {
     polls: u32,
     /// Hashes of files, with what stood there.
     hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
+    /// Files that came into folders since summaries of them were made, by folder and the summary's time.
+    arrived: HashMap<(PathBuf, i64), Arc<Arrived>>,
 }
 
 /// See the module.
@@ -234,8 +238,33 @@ impl Project {
         named.collect()
     }
 
-    /// Which files are no longer as they were. A file is read again only when it was written since the last look.
-    pub(super) fn stale(&self, root: &Path, files: &[FileCover]) -> Staleness {
+    /// Which files of a summary are no longer as they were, and which came into its folder. A file is read again only when it
+    /// was written since the last look, a folder only when a name came or went.
+    pub(super) fn stale(&self, root: &Path, card: &ModuleCard) -> Staleness {
+        let mut stale = self.changed(root, &card.files);
+        let Some(folder) = card.folder().and_then(|folder| root.join(folder).canonicalize().ok()) else { return stale };
+        let Ok(beneath) = folder.strip_prefix(root) else { return stale };
+        let key = (folder.clone(), card.generated_at);
+        let held = self.read().arrived.get(&key).cloned().filter(|arrived| arrived.holds(&folder));
+        let arrived = held.unwrap_or_else(|| {
+            let known: HashSet<&Path> =
+                card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();
+            let found = Arrived::look(&folder, &modules::bounds(), &|path| known.contains(Path::new(path)));
+            let found = Arc::new(found);
+            let mut read = self.read();
+            if read.arrived.len() > KEPT {
+                read.arrived.clear();
+            }
+            read.arrived.insert(key, found.clone());
+            found
+        });
+        for file in &arrived.files {
+            stale.comes(&beneath.join(file).to_string_lossy());
+        }
+        stale
+    }
+
+    fn changed(&self, root: &Path, files: &[FileCover]) -> Staleness {
         const LARGEST: u64 = 4 << 20;
         let mut stale = Staleness::default();
         let Ok(folder) = Folder::open(root) else { return stale };
@@ -253,10 +282,7 @@ impl Project {
                 hash
             });
             if hash != Some(file.hash) {
-                stale.count += 1;
-                if stale.changed.len() < 10 {
-                    stale.changed.push(file.path.clone());
-                }
+                stale.changes(&file.path);
             }
         }
         stale

@@ -4,13 +4,14 @@
 use crate::support::bench::{Bench, Client, Model, Say, message};
 use crate::support::binary::Home;
 use pleach::domain::branch::Overrides;
+use pleach::domain::condense::By;
 use pleach::domain::ids::BranchId;
 use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::mode::Mode;
 use pleach::domain::orient::Orienting;
 use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::policy::Section;
-use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, Planned, Request};
+use pleach::domain::policy::{PolicySpec, Section};
+use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, ModuleAct, Planned, ProjectAct, Request};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -300,6 +301,18 @@ fn a_focus_narrows_and_works_in_light() {
     assert!(plan.warnings.contains(&Warning::FocusUnknown { name: "no_such_thing".into() }));
     client.must(Request::Undo);
     assert!(found(&client.whole_plan(branch, &message("What is this about?")), "Disk").is_none());
+    // It is said as what it is, with what of it is nothing here.
+    let mut focused = |names: &[&str]| {
+        let focus = names.iter().map(|name| (*name).to_owned()).collect();
+        match client.must(Request::Override { branch, overrides: Overrides { focus, ..Overrides::default() } }) {
+            Answer::Done(said) => said,
+            other => panic!("{other:?}"),
+        }
+    };
+    focused(&[]);
+    assert_eq!(focused(&["src/net"]), "Set the focus of main to src/net. u undoes it.");
+    assert!(focused(&["src/net", "src/nat"]).ends_with("But no file, folder or symbol here is called src/nat."));
+    assert_eq!(focused(&[]), "Took the focus off main. u undoes it.");
 }
 
 #[test]
@@ -337,6 +350,9 @@ fn the_model_looks_for_code_and_opens_it() {
             call("expand", json!({ "symbol": "retry_request", "what": "callees" })),
             call("expand", json!({ "symbol": "nowhere_at_all" })),
             call("expand", json!({ "symbol": "validate", "path": "app" })),
+            call("expand", json!({ "symbol": "backoff", "path": "app" })),
+            call("expand", json!({ "symbol": "backoff", "path": "lib/none.rs" })),
+            call("request_code_context", json!({ "query": "retry a request", "path": "lib", "budget": 400 })),
         ],
         vec![Say::Text("I see.".into())],
     ]);
@@ -365,6 +381,10 @@ fn the_model_looks_for_code_and_opens_it() {
     assert!(results[3].contains("src/net/retry.rs:6  function"), "{}", results[3]);
     assert!(results[4].starts_with("Failed: no symbol"), "{}", results[4]);
     assert!(results[5].contains("def validate"), "{}", results[5]);
+    let said = "Failed: nothing in \"app\" is called \"backoff\", but there is:\nsrc/net/retry.rs:6  function";
+    assert!(results[6].starts_with(said), "{}", results[6]);
+    assert!(results[7].starts_with("Failed: no file or folder is called \"lib/none.rs\"; there is:"), "{}", results[7]);
+    assert!(results[8].starts_with("[no file or folder is called lib; all") && results[8].contains("retry.rs"));
     let names = |body: &Value| -> Vec<String> {
         let tools = body["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
@@ -375,6 +395,100 @@ fn the_model_looks_for_code_and_opens_it() {
         code(&plan).iter().filter(|row| symbol(row).ends_with("backoff")).all(|row| !row.included()),
         "it was opened"
     );
+}
+
+/// What a message names has neighbours in the code: an older turn whose card speaks of one is a hop away, and its row says
+/// so. Without trust in the folder there are no neighbours.
+#[test]
+fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
+    for trusted in [true, false] {
+        let mut bench = bench(&Model::new([]));
+        bench.trusted = trusted;
+        let policy = PolicySpec {
+            name: "layered".into(),
+            anchored: false,
+            window_turns: 2,
+            lease_turns: 2,
+            retrieval: false,
+            ..PolicySpec::default()
+        };
+        let mut client = bench.start_with(|setup| {
+            setup.patient = true;
+            setup.policies.insert(policy.name.clone(), policy.clone());
+        });
+        let branch = client.session();
+        for words in ["The fault is in retry_request, I think.", "Tell me of tea.", "Of coffee?", "Of water?"] {
+            client.say(branch, words);
+        }
+        // Spoken of twice it is leased; then the message names what calls it.
+        for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+            client.say(branch, words);
+        }
+        let parts = |client: &mut Client| -> Vec<String> {
+            let plan = client.whole_plan(branch, &message("And now?"));
+            let row = plan.included().find(|row| row.kind == RowKind::Card && row.source.turn == Some(1)).cloned();
+            let row = row.unwrap_or_else(|| panic!("{:#?}", plan.rows));
+            row.scores.parts.into_iter().map(|(name, _)| name).collect()
+        };
+        assert!(!parts(&mut client).contains(&"hop".to_owned()));
+        client.say(branch, "And what does Client::send give?");
+        assert_eq!(parts(&mut client).contains(&"hop".to_owned()), trusted, "{:?}", parts(&mut client));
+    }
+}
+
+/// Of seven summaries of parts six go whole; the seventh is a line of the map, before the central symbols, which fill up to
+/// eight. One that a person left out is no line of it either.
+#[test]
+fn summaries_of_parts_are_the_first_anchors_of_the_map() {
+    let mut bench = bench(&Model::new([]));
+    bench.orient = Orienting { anchors: 8, ..Orienting::default() };
+    for part in 0..7 {
+        let uses = (0..7).map(|n| format!("    crate::part_{n}::shared_{n}();\n")).collect::<Vec<_>>().concat();
+        let text = format!(
+            "//! Does the work number {part}.\npub fn shared_{part}() {{}}\npub fn run_{part}() {{\n{uses}}}\n"
+        );
+        let path = bench.workspace.join(format!("src/part_{part}/mod.rs"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    for part in 0..7 {
+        let make = ModuleAct::Make { branch, path: format!("src/part_{part}"), by: By::Extractive };
+        client.must(Request::Project(ProjectAct::Module(make)));
+    }
+    let plan = client.whole_plan(branch, &message("What of part_6?"));
+    let modules: Vec<&Row> = plan.rows.iter().filter(|row| row.kind == RowKind::Module).collect();
+    let whole: Vec<&str> =
+        modules.iter().filter(|row| row.included()).filter_map(|row| row.source.path.as_deref()).collect();
+    let out: Vec<&&Row> = modules.iter().filter(|row| !row.included()).collect();
+    assert_eq!((whole.len(), out.len()), (6, 1), "{modules:#?}");
+    assert!(whole.contains(&"src/part_6"), "what is named comes first: {whole:?}");
+    assert_eq!((out[0].source.path.as_deref(), &out[0].reason), (Some("src/part_5"), &Reason::BelowThreshold));
+    let map = |client: &mut Client| -> (Vec<String>, Vec<String>) {
+        let sent = body(client, branch);
+        let sent: Value = serde_json::from_str(&sent).unwrap();
+        let all: Vec<&str> =
+            sent["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
+        let text = all.into_iter().find(|text| text.contains("Map of the code")).expect("a map").to_owned();
+        let lines = |from: &str| -> Vec<String> {
+            let rest = text.split_once(from).map_or("", |(_, rest)| rest);
+            rest.lines().skip(1).take_while(|line| line.contains('(')).map(str::to_owned).collect()
+        };
+        (lines("Parts, from summaries that may be wrong:"), lines("Much depends on:"))
+    };
+    let (parts, symbols) = map(&mut client);
+    assert_eq!(parts, ["src/part_5 (fresh): Does the work number 5."]);
+    assert_eq!(symbols.len(), 7, "eight in all: {symbols:#?}");
+    let row = plan.rows.iter().find(|row| row.reason == Reason::Oriented).unwrap();
+    assert!(row.included() && row.tokens > 100);
+    let sum: u32 = plan.included().map(|row| row.tokens).sum();
+    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the meter counts the map as it goes");
+    mark(&mut client, branch, out[0].atom, MarkKind::Exclude);
+    client.whole_plan(branch, &message("What of part_6?"));
+    let (parts, symbols) = map(&mut client);
+    assert_eq!((parts.len(), symbols.len()), (0, 8));
 }
 
 /// The real binary in a trusted folder of code.

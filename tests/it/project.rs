@@ -13,6 +13,7 @@ use pleach::domain::module::ModuleVersion;
 use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::policy::Section;
 use pleach::domain::project::Stands;
+use pleach::domain::run::RunStatus;
 use pleach::domain::trace::ToolStatus;
 use pleach::domain::versions::{Editing, ThingKind};
 use pleach::engine::api::{Act, Answer, Draft, Event, FileAct, Item, ModuleAct, ProjectAct, Request, ThingAct};
@@ -526,6 +527,43 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     client.must(Request::Undo);
 }
 
+/// A file that came makes a summary of its folder stale, in the row, in what is sent and in the lists; one that git leaves
+/// out, or that is no code, does not.
+#[test]
+fn a_file_that_came_makes_a_summary_stale() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    let work = bench.workspace.clone();
+    put(&work.join(".gitignore"), "left.rs\n");
+    put(&work.join("src/bees/mod.rs"), "//! Bees and their dances.\npub fn fly() {}\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(make(branch, "src/bees", By::Extractive));
+    client.must(make(branch, "src/bees/mod.rs", By::Extractive));
+    put(&work.join("src/bees/left.rs"), "pub fn left() {}\n");
+    put(&work.join("src/bees/notes.txt"), "words");
+    let titles = |client: &mut Client| -> Vec<String> {
+        modules(&client.whole_plan(branch, &hello())).iter().map(|row| row.title.clone()).collect()
+    };
+    assert!(titles(&mut client).iter().all(|title| title.contains("(fresh)")));
+    put(&work.join("src/bees/inner/hum.rs"), "pub fn hum() {}\n");
+    let all = titles(&mut client);
+    assert!(all[0].contains("src/bees (stale: 1 new file since)") && all[1].contains("(fresh)"), "{all:?}");
+    client.turn(branch, &hello());
+    assert_eq!(times(&body(&model, 0), "stale: 1 new file since"), 1);
+    let stale = listed(&mut client, branch)[0].stale.clone().unwrap();
+    assert_eq!((stale.count, stale.new_count, stale.new), (0, 1, vec!["src/bees/inner/hum.rs".to_owned()]));
+    let thing = &things(&mut client, branch, ThingKind::Modules)[0];
+    assert!(!thing.goes && thing.note.contains("new: src/bees/inner/hum.rs"), "{}", thing.note);
+    put(&work.join("src/bees/mod.rs"), "//! Bees.\n");
+    assert!(titles(&mut client)[0].contains("stale: 1 of 1 file changed, 1 new file since"));
+    client.must(make(branch, "src/bees", By::Extractive));
+    assert!(titles(&mut client)[0].contains("(fresh)"));
+    fs::remove_file(work.join("src/bees/inner/hum.rs")).unwrap();
+    assert!(titles(&mut client)[0].contains("stale: 1 of 2 files changed since"));
+}
+
 #[test]
 fn only_code_of_this_folder_is_summed_up_and_what_is_named_comes_first() {
     let model = Model::new([]);
@@ -573,6 +611,33 @@ fn a_model_writes_a_summary_in_a_call_that_is_counted() {
     client.must(Request::Override { branch, overrides: heavy() });
     client.turn(branch, &hello());
     assert_eq!(times(&body(&model, 1), "by the model one-model"), 1);
+}
+
+/// Stopped halfway: nothing of it is kept, the call is counted, and the same part can be summed up again.
+#[test]
+fn a_summary_that_is_written_can_be_stopped() {
+    let long = "`Hive` in hive.rs keeps bees. ".repeat(20);
+    let model = Model::new([vec![Say::Text(long), Say::Hold, Say::Text("The rest.".into())], text("Whole.")]);
+    let bench = bench(&model);
+    put(&bench.workspace.join("hive.rs"), "/// Keeps bees.\npub struct Hive;\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    let stop = Request::Project(ProjectAct::Module(ModuleAct::Stop { branch }));
+    assert!(client.ask(stop.clone()).is_err(), "nothing is being made");
+    let from = client.seen.len();
+    let ticket = client.post(make(branch, ".", By::Model));
+    client.wait(from, |event| matches!(event, Event::Moduling { tokens: 1.., files: (1, 1), .. }));
+    let again = client.ask(make(branch, "./", By::Extractive)).unwrap_err();
+    assert!(again.what.contains("being summed up already"), "{again}");
+    assert!(matches!(client.must(stop), Answer::Done(said) if said.contains("is being stopped")));
+    let failure = client.answer(ticket).unwrap_err();
+    assert!(failure.what == "Stopped." && failure.kept.contains("The call is counted"), "{failure}");
+    assert!(listed(&mut client, branch).is_empty());
+    let runs = client.runs();
+    assert_eq!((runs.len(), runs[0].status), (1, RunStatus::Cancelled));
+    assert!(runs[0].est_total > 50);
+    client.must(make(branch, ".", By::Model));
+    assert_eq!(listed(&mut client, branch)[0].card.text, "Whole.");
 }
 
 #[test]

@@ -163,6 +163,19 @@ pub enum Event {
         /// Tokens of the present part so far.
         tokens: u32,
     },
+    /// A summary of a part of the program is being made; over when what asked for it is answered.
+    Moduling {
+        /// On which branch.
+        branch: BranchId,
+        /// The folder or file.
+        path: String,
+        /// Who writes it.
+        by: By,
+        /// Files that are read, and of how many.
+        files: (usize, usize),
+        /// Tokens of the model's text so far.
+        tokens: u32,
+    },
     /// The draft of a summary came, changed, or went.
     Draft {
         /// On which branch.

@@ -63,6 +63,11 @@ pub enum ModuleAct {
         /// The new text.
         text: String,
     },
+    /// Stops what is being made for a branch; its own request is answered with that. Nothing of it is kept.
+    Stop {
+        /// Which branch.
+        branch: BranchId,
+    },
     /// Goes back a version, or on again.
     Step {
         /// Of what.

@@ -239,6 +239,12 @@ impl Composer {
         self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.place.as_str(), &file.text))
     }
 
+    /// Whether a name in the text brings something along.
+    #[must_use]
+    pub fn brings(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.token.strip_prefix('@') == Some(name))
+    }
+
     /// Line and column of the cursor, in characters.
     #[must_use]
     pub fn cursor(&self) -> (usize, usize) {

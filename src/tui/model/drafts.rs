@@ -3,7 +3,8 @@
 
 use crate::domain::condense::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
 use crate::domain::ids::BranchId;
-use std::collections::HashMap;
+use crate::domain::tokens::grouped;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A summary that is being made.
@@ -19,6 +20,40 @@ pub struct Making {
     pub tokens: u32,
 }
 
+/// A summary of a part of the program that is being made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summing {
+    /// On which branch.
+    pub branch: BranchId,
+    /// The folder or file.
+    pub path: String,
+    /// Who writes it.
+    pub by: By,
+    /// Files that are read, and of how many.
+    pub files: (usize, usize),
+    /// Tokens of the model's text so far.
+    pub tokens: u32,
+    /// A person stopped it.
+    pub stopping: bool,
+}
+
+impl Summing {
+    /// `summing up src/engine: 61 files read, 120 tok est so far`
+    #[must_use]
+    pub fn words(&self) -> String {
+        let path = &self.path;
+        match (self.files, self.tokens) {
+            _ if self.stopping => format!("stopping the summary of {path}"),
+            (_, 1..) => format!("summing up {path}: {} tok est so far", grouped(u64::from(self.tokens))),
+            ((done, of), 0) if done < of => format!("summing up {path}: read {done} of {of} files"),
+            ((_, of), 0) if of > 0 && self.by == By::Model => {
+                format!("summing up {path}: the model was given {of} {}", if of == 1 { "file" } else { "files" })
+            }
+            _ => format!("summing up {path}"),
+        }
+    }
+}
+
 /// What is known of drafts, branch by branch.
 #[derive(Clone, Debug, Default)]
 pub struct Drafts {
@@ -26,6 +61,8 @@ pub struct Drafts {
     pub waiting: HashMap<BranchId, Arc<CapsuleDraft>>,
     /// Those that are being made.
     pub making: HashMap<BranchId, Making>,
+    /// Summaries of parts of the program that are being made, by the tickets of what asked for them.
+    pub parts: BTreeMap<u64, Summing>,
     /// What was said last about a draft that nobody asked for.
     pub said: Option<String>,
 }

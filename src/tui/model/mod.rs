@@ -189,6 +189,8 @@ pub enum Pending {
     Things,
     /// A change of one of them, after which they are read again.
     ThingAct,
+    /// Stopping a summary of a part of the program; what asked for it says what came of it.
+    Stopped,
     /// The next call under a policy.
     TryPolicy,
     /// What differs between two calls.
@@ -205,6 +207,8 @@ pub enum Pending {
     Reload(bool),
     /// Names for the one that is being typed.
     Complete(complete::Source),
+    /// Whether what was typed behind an `@`, to its end, is a name.
+    Typed(String),
     /// The text of a file or symbol that goes with the message.
     Attach {
         /// What stands behind its `@`.

@@ -69,7 +69,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 model.status.report("reload", said, model.now);
             }
         }
-        (Pending::Kept, Ok(_)) | (Pending::Steps(_), Err(_)) => {}
+        (Pending::Kept, Ok(_)) | (Pending::Steps(_) | Pending::Typed(_), Err(_)) => {}
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
@@ -84,6 +84,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 /// Answers that are no failures.
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
+        (Pending::Typed(name), answer) => completing::known(model, name, answer, out),
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
         (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::came(model, &id, *whole, copy, out),
         (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),

@@ -303,7 +303,7 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("race", words) => super::trials::race(model, &words.unwrap_or_default(), out),
         ("compress", words) => super::drafts::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => super::find::open(model, words.unwrap_or_default(), out),
-        ("capsule", Some(path)) => super::workshop::capsule(model, &path, out),
+        ("capsule", Some(path)) => super::parts::make(model, &path, out),
         ("capsule", None) => super::keys::action(model, Action::Modules, None, out),
         ("skill", Some(name)) => super::workshop::use_skill(model, &name, out),
         ("skill", None) => super::keys::action(model, Action::Skills, None, out),

@@ -24,7 +24,9 @@ pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
         mention(line, column).map(|(at, word)| ((row, at), word))
     });
     let Some((at, word)) = found else {
-        model.popup = None;
+        if let Some(popup) = model.popup.take().filter(|popup| writing && !popup.closed) {
+            typed(model, &popup, out);
+        }
         return;
     };
     let mut popup = model.popup.take().filter(|popup| popup.at == at).unwrap_or_default();
@@ -43,6 +45,47 @@ pub(super) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
         popup.ticket = send(model, request, Pending::Complete(Source::Files), out);
     }
     model.popup = Some(popup);
+}
+
+/// A name was typed to its end and not taken from the list: where it is one, what it means goes with the message all the same.
+fn typed(model: &mut Model, popup: &Popup, out: &mut Vec<Cmd>) {
+    let (row, at) = popup.at;
+    let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
+    let whole: String = line.get(at..).unwrap_or_default().iter().take_while(|c| !c.is_whitespace()).collect();
+    let name =
+        whole.trim_start_matches('@').trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`']);
+    let same = popup.word.starts_with(name) || name.starts_with(&popup.word);
+    if name.is_empty() || !same || !whole.starts_with('@') || model.composer.brings(name) {
+        return;
+    }
+    let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
+    send(model, Request::Code { root: None, act }, Pending::Typed(name.to_owned()), out);
+    let request = Request::Files(FileAct::Find { query: name.to_owned(), limit: MOST });
+    send(model, request, Pending::Typed(name.to_owned()), out);
+}
+
+/// What there is of that name. Of several symbols of one name none is meant more than another.
+pub(super) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
+    let (request, place) = match answer {
+        Answer::Files(list) if list.paths.contains(&name) => {
+            (Request::Files(FileAct::Read { path: name.clone() }), name.clone())
+        }
+        Answer::Files(list) => {
+            if name.contains('/') && list.note.is_empty() {
+                let text = format!("No file here is called {name}; only its name is in the message.");
+                model.status.say(Weight::Notice, text, model.now);
+            }
+            return;
+        }
+        Answer::Symbols(symbols) => {
+            let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
+            let (Some(named), None) = (same.next(), same.next()) else { return };
+            let place = named.place();
+            (Request::Code { root: None, act: CodeAct::Source(Box::new(named)) }, place)
+        }
+        _ => return,
+    };
+    send(model, request, Pending::Attach { name, place }, out);
 }
 
 /// Names came.

@@ -1,14 +1,15 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, queueing, toolbox};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, parts, queueing, toolbox};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId};
+use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::message::{NodeHead, Role};
 use crate::domain::plan::Warning;
 use crate::domain::race::BranchRun;
 use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::tag::Tag;
 use crate::domain::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
 use crate::tui::model::composer::DraftKind;
@@ -35,11 +36,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             branch_came(model, *branch, out);
             toolbox::changed(model, out);
         }
-        Event::Tags { session, tags } => {
-            if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
-                open.put_tags(tags);
-            }
-        }
+        Event::Tags { session, tags } => tagged(model, session, tags),
         Event::BranchRun(record) => raced(model, *record),
         Event::Aside(view) => super::aside::came(model, *view),
         Event::Again(view) => super::traces::again_came(model, *view),
@@ -71,6 +68,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Condensing { branch, turns, by, done, of, tokens } => {
             drafts::making(model, branch, Making { turns, by, parts: (done, of), tokens });
         }
+        Event::Moduling { branch, path, files, tokens, .. } => parts::goes_on(model, branch, &path, files, tokens),
         Event::Draft { branch, draft } => drafts::came(model, branch, draft),
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
@@ -82,6 +80,13 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Servers => toolbox::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
+    }
+}
+
+/// Names and stars of the open session came.
+fn tagged(model: &mut Model, session: SessionId, tags: Vec<Tag>) {
+    if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
+        open.put_tags(tags);
     }
 }
 

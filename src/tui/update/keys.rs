@@ -382,7 +382,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
         return drafts::leave(model, out);
     }
-    if aside::leave(model, out) {
+    if aside::leave(model, out) || workshop::stops(model, out) {
         return;
     }
     if workshop::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
@@ -410,6 +410,9 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if model.live.contains_key(&branch) {
             interrupt(model, out);
+            return;
+        }
+        if super::parts::stop(model, out) {
             return;
         }
         if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {

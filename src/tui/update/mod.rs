@@ -25,6 +25,7 @@ mod mouse;
 mod open;
 mod overlay;
 mod panes;
+mod parts;
 mod queueing;
 mod raw;
 mod tags;

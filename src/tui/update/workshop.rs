@@ -2,7 +2,6 @@
 //! Not for: moving about (`lists`) or the lists of summaries and memories that act otherwise (`drafts`, `memories`).
 
 use super::{ask, branches, send, trouble, wire};
-use crate::domain::condense::By;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::versions::{Editing, Fault, Thing, ThingKind};
@@ -14,6 +13,11 @@ use crate::tui::model::workshop::{Tried, Workshop};
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use tui_textarea::CursorMove;
+
+/// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
+pub(super) fn stops(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    top(model).is_some_and(|shop| shop.kind == ThingKind::Modules) && super::parts::stop(model, out)
+}
 
 /// Whether an action is one about things and their versions.
 pub(super) fn owns(run: Action) -> bool {
@@ -105,7 +109,12 @@ pub(super) fn answer(
             trouble(model, &failure);
         }
         (Pending::TryPolicy, result) => tried(model, ticket, result),
-        (Pending::ThingAct, result) => done(model, ticket, result, out),
+        (Pending::ThingAct, result) => {
+            if let Some(result) = super::parts::over(model, ticket, result) {
+                done(model, ticket, result, out);
+            }
+        }
+        (Pending::Stopped, _) => {}
         other => return Some(other),
     }
     None
@@ -304,16 +313,7 @@ fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
     // As the one that stands was made.
     let by = if thing.note.contains("by the model") { " by model" } else { "" };
     let words = format!("{}{by}", thing.id);
-    capsule(model, &words, out);
-}
-
-/// Has a part of the program summed up.
-pub(super) fn capsule(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
-    let (path, by) = words.strip_suffix(" by model").map_or((words, By::Extractive), |path| (path, By::Model));
-    let path = path.trim().trim_start_matches('@').to_owned();
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    model.status.say(Weight::Notice, format!("{path} is being summed up."), model.now);
-    send(model, Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path, by })), Pending::ThingAct, out);
+    super::parts::make(model, &words, out);
 }
 
 /// Puts a skill into the message.

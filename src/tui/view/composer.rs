@@ -125,6 +125,10 @@ fn files(look: &Look<'_>) -> Option<(Ink, String)> {
 fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
     let branch = look.model.branch()?.id;
     let drafts = &look.model.drafts;
+    if let Some(part) = drafts.parts.values().find(|part| part.branch == branch) {
+        let how = if part.stopping { String::new() } else { format!(", {} stops", look.key(Action::Leave)) };
+        return Some((Ink::Dim, format!("{}{how}", part.words())));
+    }
     if drafts.making.contains_key(&branch) {
         return Some((Ink::Dim, "summing up".into()));
     }

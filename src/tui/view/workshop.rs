@@ -15,6 +15,7 @@ use crate::domain::lines::{self, Line as Compared};
 use crate::domain::versions::{Editing, Thing, ThingKind, Version};
 use crate::domain::whatif::Figures;
 use crate::domain::when;
+use crate::tui::model::drafts::Summing;
 use crate::tui::model::workshop::{Beside, Tried, Workshop};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -90,7 +91,8 @@ fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     let versioned =
         [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
-    words.extend([(Action::NextPane, "next tab"), (Action::Leave, "leave")]);
+    let stops = shop.kind == ThingKind::Modules && summing(look).is_some_and(|part| !part.stopping);
+    words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
     }
@@ -190,7 +192,9 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
-        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(2));
+        // What made a summary stale is named there.
+        let rows = if thing.kind == ThingKind::Modules { 3 } else { 2 };
+        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
         // Its row stays where nothing is said, so that the text does not jump.
@@ -216,8 +220,17 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
     (rows.len(), page)
 }
 
+/// The summary of a part of the program that is being made here.
+fn summing<'a>(look: &Look<'a>) -> Option<&'a Summing> {
+    let branch = look.model.branch()?.id;
+    look.model.drafts.parts.values().find(|part| part.branch == branch)
+}
+
 /// A sentence for the person would not be seen under a full screen.
 fn said(look: &Look<'_>) -> Option<Line> {
+    if let Some(part) = summing(look) {
+        return Some(Line::of(Ink::Accent, &part.words()));
+    }
     let said = look.model.status.shown()?;
     let ink = match said.weight {
         crate::tui::model::status::Weight::Notice => Ink::Accent,

@@ -4,9 +4,11 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
 use pleach::domain::condense::By;
+use pleach::domain::failure::Failure;
 use pleach::domain::hash::Hash;
 use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, FileAct, ModuleAct, ProjectAct, Request, ThingAct};
+use pleach::engine::api::{Answer, Event, FileAct, ModuleAct, ProjectAct, Request, ThingAct};
+use pleach::tui::model::status::Weight;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
 
@@ -146,6 +148,44 @@ fn a_skill_goes_into_the_message() {
 }
 
 #[test]
+fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
+    let mut stage = fixture::opened();
+    stage.type_text("/capsule ./src/engine/ by model").press("enter");
+    let going =
+        |files, tokens| Event::Moduling { branch: MAIN, path: "src/engine".into(), by: By::Model, files, tokens };
+    assert!(stage.screen(120, 30).contains("summing up src/engine, Esc stops"));
+    stage.event(going((20, 61), 0));
+    assert!(stage.screen(120, 30).contains("summing up src/engine: read 20 of 61 files, Esc stops"));
+    stage.event(going((61, 61), 0));
+    assert!(stage.screen(160, 30).contains("summing up src/engine: the model was given 61 files, Esc stops"));
+    stage.event(going((61, 61), 1_204));
+    assert!(stage.screen(120, 30).contains("summing up src/engine: 1,204 tok est so far, Esc stops"));
+    stage.press("esc");
+    let stop = Request::Project(ProjectAct::Module(ModuleAct::Stop { branch: MAIN }));
+    assert_eq!(*asked(&stage), stop);
+    assert!(stage.screen(120, 30).contains("stopping the summary of src/engine"));
+    let before = stage.sent.len();
+    stage.press("esc");
+    assert!(!stage.sent[before..].iter().any(|(_, request)| *request == stop), "once is enough");
+    let make = |r: &Request| matches!(r, Request::Project(ProjectAct::Module(ModuleAct::Make { .. })));
+    let ticket = stage.sent.iter().find(|(_, request)| make(request)).unwrap().0;
+    let kept = "Nothing of the summary was kept. The call is counted.";
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.").kept(kept)) });
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
+    assert_eq!(stage.model.status.shown().unwrap().weight, Weight::Notice, "a person stopped it");
+    // On their own screen it is seen above the text, and the first Esc stops it there too.
+    stage.type_text("/capsule src/store by model").press("enter");
+    stage.type_text("/modules").press("enter");
+    fill(&mut stage, ThingKind::Modules, Vec::new());
+    assert!(stage.screen(120, 30).contains("summing up src/store"));
+    stage.press("esc");
+    assert!(*asked(&stage) == stop && !stage.model.layers.is_empty());
+    stage.press("esc");
+    assert!(stage.model.layers.is_empty());
+}
+
+#[test]
 fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule src/engine").press("enter");
@@ -154,6 +194,9 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     assert_eq!(*asked(&stage), make(By::Extractive));
     stage.type_text("/capsule src/engine by model").press("enter");
     assert_eq!(*asked(&stage), make(By::Model));
+    for by in [By::Extractive, By::Model] {
+        stage.reply(|r| *r == make(by), Answer::Done("Summed up src/engine from 61 files.".into()));
+    }
     stage.type_text("/modules").press("enter");
     let version = |what: &str, text: &str, current: bool, from: Option<usize>| Version {
         what: what.into(),

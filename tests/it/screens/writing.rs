@@ -220,6 +220,47 @@ fn a_file_is_named_and_goes_with_the_message() {
     assert_eq!(asks(&stage), ["why does @src/auth.rs fail\n\nFile src/auth.rs:\n```rs\nfn a() {}\n```"]);
 }
 
+/// A path or a symbol that is typed to its end, without a look at the list, goes along as if it had been taken.
+#[test]
+fn a_name_that_is_typed_whole_goes_with_the_message() {
+    let mut stage = fixture::opened();
+    stage.type_text("see @src/auth.rs, then");
+    let find = |r: &Request| matches!(r, Request::Files(FileAct::Find { query, .. }) if query == "src/auth.rs");
+    stage.reply(find, files(&["src/auth.rs", "src/auth.rs.bak"], ""));
+    assert!(matches!(stage.last(), Request::Files(FileAct::Read { path }) if path == "src/auth.rs"));
+    stage.reply(
+        |r| matches!(r, Request::Files(FileAct::Read { .. })),
+        Answer::Attached { text: "fn a() {}\n".into(), masked: 0 },
+    );
+    assert!(stage.screen(200, 30).contains("with src/auth.rs 10 bytes"));
+    assert_eq!(stage.model.composer.first_line(), "see @src/auth.rs, then");
+    // What brings something already is not asked for again, nor is what is nothing: that is said once it looks like a path.
+    let reads = |stage: &super::Stage| {
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Files(FileAct::Read { .. }))).count()
+    };
+    stage.press("ctrl-left ctrl-left").press("end");
+    stage.type_text(" @src/gone.rs and @somebody (");
+    for query in ["src/gone.rs", "somebody"] {
+        let find = |r: &Request| matches!(r, Request::Files(FileAct::Find { query: q, .. }) if q == query);
+        stage.reply(find, files(&["src/other.rs"], ""));
+    }
+    assert!(stage.screen(200, 30).contains("No file here is called src/gone.rs; only its name is in the message."));
+    assert_eq!(reads(&stage), 1);
+    stage.type_text("@Hive::fly)  ");
+    let names =
+        |r: &Request| matches!(r, Request::Code { act: CodeAct::Names { typed, .. }, .. } if typed == "Hive::fly");
+    stage.reply(names, Answer::Symbols(vec![symbol("src/hive.rs", "Hive::fly", Kind::Method, (6, 8))]));
+    assert!(matches!(stage.last(), Request::Code { act: CodeAct::Source(of), .. } if of.short == "Hive::fly"));
+    // The list was closed: then it is only a word.
+    let before = stage.sent.len();
+    stage.type_text("@src/x.rs");
+    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/x.rs"], ""));
+    stage.press("esc").type_text(" ");
+    let sources =
+        stage.sent[before..].iter().filter(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))).count();
+    assert_eq!(sources, "@src/x.rs".len(), "one look for each letter, and none for the space");
+}
+
 #[test]
 fn the_list_of_names_gives_way() {
     let mut stage = fixture::opened();

@@ -1,0 +1,247 @@
+//! What it would cost if something came into a plan: tokens that it adds, and what leaves the window for it.
+//! Not for: what goes (`admit`) or the rows that tell it (`left_out`).
+
+use super::admit::{Admitted, Place, Sums, admit};
+use super::forms::{cost_of, turn_cost, turn_forms};
+use super::window::{self, CLOSED_RESULT, Costs, Window};
+use crate::domain::input::{Block, PlanInput};
+use crate::domain::mark::{Atom, MarkKind};
+use crate::domain::plan::{Form, Reason};
+
+/// Tokens by how tool results are sent: whole, cut, gone.
+type Rungs = [u32; 3];
+
+fn on(rungs: Rungs, form: Form) -> u32 {
+    match form {
+        Form::Cut(_) => rungs[1],
+        Form::Elided => rungs[2],
+        Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => rungs[0],
+    }
+}
+
+/// Something that might come in, with its tokens.
+#[derive(Clone, Copy)]
+pub(super) struct Coming {
+    /// The turn that it belongs to; none beside the turns.
+    turn: Option<usize>,
+    /// What it adds while that turn is in the window.
+    inside: Rungs,
+    /// The same where the policy chose nothing, by which a call is blocked.
+    plain: Rungs,
+    /// What it adds while that turn is outside, at most.
+    outside: u32,
+}
+
+impl Coming {
+    /// Beside the turns.
+    pub(super) fn apart(tokens: u32) -> Self {
+        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens }
+    }
+
+    /// A message of a turn that is in the window.
+    pub(super) fn into_turn(turn: usize, tokens: u32) -> Self {
+        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0 }
+    }
+
+    /// What it adds to a window.
+    fn adds(self, start: usize, shortened: usize, form: Form) -> u32 {
+        within(self.turn, self.inside, self.outside, (start, shortened, form))
+    }
+
+    fn most(self) -> u32 {
+        self.plain.into_iter().fold(self.outside, u32::max)
+    }
+}
+
+fn within(turn: Option<usize>, inside: Rungs, outside: u32, (start, shortened, form): (usize, usize, Form)) -> u32 {
+    match turn {
+        Some(turn) if turn >= start => on(inside, if turn < shortened { form } else { Form::Full }),
+        _ => outside,
+    }
+}
+
+/// What would happen if it came in.
+pub(super) struct Price {
+    /// Tokens and turns that would leave the window; where it cannot fit at all, the tokens that are too many, and no turns.
+    pub(super) pushes: (u32, u32),
+    /// It would then really be in the request.
+    pub(super) lands: bool,
+}
+
+impl Admitted<'_> {
+    /// A turn's card, or the turn itself where the window reaches it: then a person's mark lifts what the policy would make
+    /// of it.
+    pub(super) fn coming_card(&self, turn: usize, card: u32) -> Coming {
+        let out = matches!(self.places[turn], Place::Excluded { .. });
+        let whole = self.rungs(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
+        let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
+        let mut inside = whole;
+        inside.iter_mut().zip(counted).for_each(|(tokens, counted)| *tokens = tokens.saturating_sub(counted));
+        Coming { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card }
+    }
+
+    /// An excluded turn, back in its place; where one of its messages is pinned, as a card outside the window.
+    pub(super) fn coming_back(&self, turn: usize, card: u32) -> Coming {
+        let of = &self.input.turns[turn];
+        let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
+        let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
+            Some(MarkKind::Sticky | MarkKind::IncludeOnce) => (true, true),
+            Some(MarkKind::Leased { turns }) => (turns > 0, false),
+            Some(MarkKind::Ephemeral) => (true, false),
+            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
+        };
+        let inside = if holds { plain } else { self.chosen(turn) };
+        Coming { turn: Some(turn), inside, plain, outside: if must { card } else { 0 } }
+    }
+
+    /// What a turn costs as the policy has it.
+    fn chosen(&self, turn: usize) -> Rungs {
+        let of = &self.input.turns[turn];
+        self.rungs(|form| cost_of(of, &turn_forms(of, self.choice.form(turn, form), &self.marks)))
+    }
+
+    fn rungs(&self, cost: impl Fn(Form) -> u32) -> Rungs {
+        let full = cost(Form::Full);
+        if self.input.policy.shorten_tools {
+            [full, cost(Form::Cut(CLOSED_RESULT)), cost(Form::Elided)]
+        } else {
+            [full; 3]
+        }
+    }
+
+    /// What it adds to the request as it is.
+    pub(super) fn adds(&self, coming: Coming) -> u32 {
+        coming.adds(self.window.start, self.window.shortened, self.window.form)
+    }
+
+    /// Works out what would leave if something came in, by choosing the window again with it. A card's tokens are known only
+    /// at most, and a smaller one can push out more: a window that is cut back keeps less than one chosen anew. The worst of
+    /// some sizes is told, and of the largest for which the window could still be cut back.
+    pub(super) fn price(&self, coming: Coming) -> Price {
+        let fits = self.total.saturating_add(self.adds(coming)) <= self.input.budget.prompt;
+        if fits && !self.window.refilled && self.stands(coming) {
+            return self.chosen_anew(coming, self.price_of(coming, Some(self.window)));
+        }
+        let whole = self.price_of(coming, None);
+        if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
+            return whole;
+        }
+        let smaller = [3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
+        let sizes = smaller.into_iter().chain(self.last_cut_back(coming));
+        let others = sizes.map(|outside| self.price_of(Coming { outside, ..coming }, None));
+        let worst = others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst });
+        self.chosen_anew(coming, worst)
+    }
+
+    /// Where the turn goes itself, what was found of it does not go beside it any more; a policy that chooses by the room then
+    /// chooses anew, and may leave out what it took.
+    fn chosen_anew(&self, coming: Coming, worst: Price) -> Price {
+        let Some(bare) = coming.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn)) else {
+            return worst;
+        };
+        let Ok(anew) = admit(&bare) else { return worst };
+        let stood = (0..self.places.len()).filter(|turn| self.places[*turn] == Place::Window);
+        let stood: Vec<usize> = stood.filter(|turn| coming.turn != Some(*turn)).collect();
+        let sizes = [4, 3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
+        let left = sizes.map(|outside| {
+            let with = With { costs: &anew.costs, coming: Coming { outside, ..coming } };
+            let then = window::choose(&bare, &with, bare.budget.prompt);
+            let gone = stood.iter().filter(|turn| **turn < then.start || anew.choice.withholds(**turn));
+            let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
+            let each = gone.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
+            each.fold((0_u32, 0_u32), |(tokens, turns), cost| (tokens.saturating_add(cost), turns + 1))
+        });
+        left.into_iter().fold(
+            worst,
+            |worst, pushes| {
+                if pushes.1 > worst.pushes.1 { Price { pushes, ..worst } } else { worst }
+            },
+        )
+    }
+
+    /// The input without what was found of a turn; none where nothing of it was.
+    fn without_found(&self, turn: usize) -> Option<PlanInput> {
+        let of = &self.input.turns[turn];
+        let found = |block: &Block| matches!(block.reason, Reason::Retrieved { .. });
+        let own = |block: &&Block| {
+            found(block) && of.messages.iter().any(|message| block.atom == Some(Atom::Message { node: message.key }))
+        };
+        self.input.blocks.iter().find(own)?;
+        let mut bare = self.input.clone();
+        bare.blocks.retain(|block| !own(&block));
+        if !bare.blocks.iter().any(found) {
+            bare.blocks.retain(|block| !matches!(block.reason, Reason::Searched { .. }));
+        }
+        Some(bare)
+    }
+
+    /// The largest size outside the window with which the anchored window can be cut back, where it cannot with all of it.
+    fn last_cut_back(&self, coming: Coming) -> Option<u32> {
+        let can = |outside: u32| {
+            let with = With { costs: &self.costs, coming: Coming { outside, ..coming } };
+            window::can_cut_back(self.input, &with, self.input.budget.prompt)
+        };
+        if can(coming.outside) != Some(false) || can(0) != Some(true) {
+            return None;
+        }
+        let (mut low, mut high) = (0, coming.outside);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if can(middle) == Some(true) { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+
+    fn price_of(&self, coming: Coming, then: Option<Window>) -> Price {
+        let (room, now) = (self.input.budget.prompt, self.window);
+        let with = With { costs: &self.costs, coming };
+        let then = if let Some(then) = then {
+            then
+        } else {
+            let least = self.least(coming, &with);
+            if least > room {
+                return Price { pushes: (least - room, 0), lands: false };
+            }
+            window::choose(self.input, &with, room)
+        };
+        let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
+        let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
+        let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
+        let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
+        let lands = coming.adds(then.start, then.shortened, then.form) > 0;
+        Price { pushes: (tokens, turns), lands }
+    }
+
+    /// Whether the call would not be blocked. Under a policy that chooses, what blocks is not what goes: the cheapest
+    /// request is looked for without the choice.
+    fn stands(&self, coming: Coming) -> bool {
+        let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
+        let turns = self.input.turns.len();
+        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(coming.most());
+        nothing_but_cards <= room || self.least(coming, &With { costs: &self.costs, coming }) <= room
+    }
+
+    /// The cheapest request with something more.
+    fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
+        let Some(costs) = &self.loose else { return window::least(self.input, with) };
+        let coming = Coming { inside: coming.plain, ..coming };
+        window::least(self.input, &With { costs, coming })
+    }
+}
+
+/// Costs with something more.
+struct With<'a> {
+    costs: &'a Sums,
+    coming: Coming,
+}
+
+impl Costs for With<'_> {
+    fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
+        let more = self.coming.adds(start, shortened, form);
+        self.costs.total(start, shortened, form).saturating_add(more)
+    }
+
+    fn summed(&self) -> usize {
+        self.costs.summed
+    }
+}
