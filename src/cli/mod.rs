@@ -35,6 +35,7 @@ pub mod stop;
 mod system;
 mod tags;
 mod traces;
+mod trust;
 mod whatif;
 
 use crate::config::error::ConfigError;
@@ -167,6 +168,7 @@ pub fn parse() -> Result<Args, u8> {
 
 impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
+        trust::remind(self);
         match &args.command {
             None if args.plain => plain::plain(self),
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
@@ -203,7 +205,8 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
-            Some(Command::Rules(command)) => consent::rules(self, command),
+            Some(Command::Trust { off, yes }) => trust::trust(self, *off, *yes),
+            Some(Command::Rules { command }) => consent::rules(self, command.as_ref()),
             Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),

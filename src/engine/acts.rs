@@ -124,7 +124,7 @@ impl Core {
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
         let ours = self.project.knows(&target);
-        if ours && before.is_none() {
+        if ours && !before.is_some_and(&same) {
             super::projecting::markable(kind)?;
         }
         let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
@@ -255,7 +255,9 @@ impl Core {
 
     /// Replaces a branch's overrides.
     pub(super) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
-        let what = format!("changed the settings of {}", self.branch(id)?.name);
+        let branch = self.branch(id)?;
+        let act = branch.overrides.act(&overrides, &branch.name);
+        let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         self.override_as(id, overrides, &what)
     }
 

@@ -67,6 +67,7 @@ impl Live {
             self.run = Some(run);
             self.text.clear();
             self.reasoning.clear();
+            self.said.clear();
         }
         self.retry = None;
         self.text.push_str(text);
@@ -79,6 +80,7 @@ impl Live {
         if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
             self.text.clear();
             self.reasoning.clear();
+            self.said.clear();
         }
         if self.user.is_empty() {
             return;

@@ -8,7 +8,7 @@ use crate::engine::api::{Request, RuleAct, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::{ASKING, Weight};
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use std::sync::Arc;
@@ -22,13 +22,14 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
+        model.status.end(ASKING);
         return model.layers.retain(
             |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
         );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} waits for your word: {key} looks at it.", asking.tool);
-    model.status.say(Weight::Notice, text, model.now);
+    model.status.report(ASKING, text, model.now);
 }
 
 /// A piece of a command's output.
@@ -127,8 +128,9 @@ fn always(ask: &Ask) -> Question {
     Question {
         title: "Allow it from now on without asking?".into(),
         words: vec![
-            "It is done now, and whatever fits the rule is done without asking. * is anything; a line with ; | & < > or $( \
-             always asks, whatever stands for it. /rules lists the rules and takes them off."
+            "It is done now, and whatever fits the rule is done without asking. * is anything, but no rule with a * \
+             speaks for a line with ; | & < > or $(: such a line is allowed word for word. /rules lists the rules and takes \
+             them off."
                 .into(),
         ],
         choices,
