@@ -3,7 +3,7 @@
 
 use super::Run;
 use super::client::unexpected;
-use super::output::{column, number};
+use super::output::{column, in_commands, number};
 use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -153,7 +153,7 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
         }
         ServerState::Starting => "starting".to_owned(),
         ServerState::Off { why } => format!("off: {why}"),
-        ServerState::Failed { why, todo } => format!("failed: {why}. {todo}"),
+        ServerState::Failed { why, todo } => format!("failed: {why}. {}", in_commands(todo)),
     };
     run.io.say(&format!("{}: {state}", server.name));
     if whole {

@@ -154,15 +154,15 @@ fn quote(text: &str) -> String {
 fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
     let (mut calls, mut refused) = (Vec::new(), Vec::new());
     for line in body.question().lines().filter_map(|line| line.trim().strip_prefix("call ")) {
-        let (name, args) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), "{}"));
-        let args = args.trim();
+        let (name, given) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let args = if given.trim().is_empty() { "{}" } else { given.trim() };
         let known = body.tools.iter().any(|tool| tool == name);
         let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
         match (known, valid) {
             (true, true) if calls.len() < CALLS => calls.push(Asked { name: name.to_owned(), args: args.to_owned() }),
             (true, true) => refused.push(format!("More than {CALLS} calls in one message are not made.")),
             (true, false) => refused.push(format!("I do not call {name}: its arguments are no JSON object.")),
-            (false, true) if args != "{}" => refused.push(format!("I was not given a tool called {name}.")),
+            (false, true) if !given.is_empty() => refused.push(format!("I was not given a tool called {name}.")),
             (false, _) => {}
         }
     }
