@@ -115,6 +115,7 @@ pub(crate) fn plan(nodes: &[Node], candidates: usize) -> ContextPlan {
         est_total: 90_000,
         framing: 60,
         tools: 0,
+        tool_costs: Vec::new(),
         rows,
         anchor: None,
         retrieval_set_ids: Vec::new(),

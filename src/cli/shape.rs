@@ -12,6 +12,7 @@ use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
 use crate::domain::task;
 use crate::domain::tokens::{Certainty, Encoding};
+use crate::domain::toolbox::ToolCost;
 use crate::domain::usage::Usage;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -34,6 +35,7 @@ pub struct PlanShape<'a> {
     cost: Option<CostShape>,
     framing: u32,
     tools: u32,
+    tool_schemas: &'a [ToolCost],
     sections: Vec<SectionShape>,
     included: Vec<IncludedShape<'a>>,
     suggested: Vec<ExcludedShape<'a>>,
@@ -206,6 +208,7 @@ pub fn plan(
         cost: cost.map(CostShape::from),
         framing: plan.framing,
         tools: plan.tools,
+        tool_schemas: &plan.tool_costs,
         sections: sections.map(|(section, tokens)| SectionShape { name: section.name(), tokens }).collect(),
         included: plan.included().enumerate().map(|(position, row)| included(position, row)).collect(),
         suggested: plan.suggested().map(excluded).collect(),

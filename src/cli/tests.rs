@@ -184,6 +184,7 @@ fn plan() -> ContextPlan {
         est_total: 71,
         framing: 6,
         tools: 0,
+        tool_costs: Vec::new(),
         rows: vec![
             row(1, RowKind::Text, inside(Section::System), Reason::Instructions, 10),
             pinned,

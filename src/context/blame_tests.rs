@@ -81,6 +81,7 @@ fn plan(rows: Vec<Row>) -> ContextPlan {
         est_total: rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum(),
         framing: 0,
         tools: 0,
+        tool_costs: Vec::new(),
         rows,
         anchor: None,
         retrieval_set_ids: Vec::new(),

@@ -43,6 +43,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         est_total: sum + framing + input.tools_tokens,
         framing,
         tools: input.tools_tokens,
+        tool_costs: input.tool_costs.clone(),
         rows,
         anchor: super::window::anchor(input, admitted.window),
         retrieval_set_ids: input.retrieval_set_ids.clone(),

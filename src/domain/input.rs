@@ -12,6 +12,7 @@ use super::model::Dialect;
 use super::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source, Warning};
 use super::policy::{Layout, PolicySpec, Section};
 use super::tokens::{Certainty, Encoding};
+use super::toolbox::ToolCost;
 use super::trace::ToolSpec;
 use serde::{Deserialize, Serialize};
 
@@ -256,6 +257,8 @@ pub struct PlanInput {
     pub shape: RequestShape,
     /// Tokens of the tool schemas as sent.
     pub tools_tokens: u32,
+    /// Those of each alone, and of tools that are switched off, in the order in which they are offered.
+    pub tool_costs: Vec<ToolCost>,
     /// How tokens were counted.
     pub encoding: Encoding,
     /// How sure the counts are.

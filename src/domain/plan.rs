@@ -10,6 +10,7 @@ use super::message::Role;
 use super::mode::Mode;
 use super::policy::{Layout, Section};
 use super::tokens::{Certainty, Encoding};
+use super::toolbox::ToolCost;
 use serde::{Deserialize, Serialize};
 
 pub use super::blocked::{Blocked, Choice, Warning};
@@ -347,6 +348,9 @@ pub struct ContextPlan {
     pub framing: u32,
     /// Tokens that tool schemas take.
     pub tools: u32,
+    /// What each of them takes, those among them that are switched off; empty in plans of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_costs: Vec<ToolCost>,
     /// All rows.
     pub rows: Vec<Row>,
     /// The window's start after this plan; stored when the plan is sent.

@@ -4,7 +4,7 @@
 
 use super::hash::Hash;
 use super::mcp::{Hints, Origin, ServerState};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A tool.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -116,6 +116,17 @@ pub struct FileCard {
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+}
+
+/// What a tool costs in a plan, and whether it goes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ToolCost {
+    /// As the model sees it.
+    pub name: String,
+    /// Tokens of its schema, counted alone: all together may take a few more or less.
+    pub tokens: u32,
+    /// It goes; else it is switched off on the branch.
+    pub on: bool,
 }
 
 /// All of it.

@@ -7,7 +7,6 @@ use super::setup::wire_digest;
 use super::snapshot::{Snapshot, TurnHeads};
 use super::summaries::{self, Going, summary_text};
 use crate::context::project::{self, Standing};
-use crate::context::render::tools_json;
 use crate::domain::capsule::CapsuleKind;
 use crate::domain::facts::TurnFacts;
 use crate::domain::failure::Failure;
@@ -380,8 +379,7 @@ impl<'a> Work<'a> {
             temperature: rules.profile.temperature,
             tools: rules.tools.clone(),
         };
-        let tools_tokens =
-            tools_json(&shape).map_or(0, |tools| self.gatherer.count(rules.model.encoding, &tools.to_string()));
+        let (tools_tokens, tool_costs) = self.gatherer.weigh_tools(rules, &shape);
         self.notice();
         let basis = self.basis(&blocks, &turns, &sleepers);
         let input = PlanInput {
@@ -392,6 +390,7 @@ impl<'a> Work<'a> {
             layout: rules.layout,
             profile: rules.profile.name.clone(),
             tools_tokens,
+            tool_costs,
             encoding: rules.model.encoding,
             certainty: Certainty::Estimated,
             budget: rules.budget,

@@ -205,6 +205,7 @@ impl Errand {
             profile: rules.profile.name.clone(),
             shape: shape.clone(),
             tools_tokens: 0,
+            tool_costs: Vec::new(),
             encoding: self.counter.settle(rules.model.encoding).0,
             certainty: Certainty::Estimated,
             budget: rules.budget,

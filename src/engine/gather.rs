@@ -87,6 +87,7 @@ pub(super) struct Gatherer {
     /// The workspace's code.
     pub(super) code: Option<super::codebase::Codebase>,
     pub(super) analyzer: crate::code::words::Analyzer,
+    pub(super) weighed: super::switches::Weighed,
 }
 
 impl Gatherer {
@@ -105,6 +106,7 @@ impl Gatherer {
             project: None,
             code: None,
             analyzer: crate::code::words::Analyzer::default(),
+            weighed: super::switches::Weighed::default(),
         }
     }
 

@@ -85,6 +85,7 @@ mod subjects;
 mod suggested;
 mod summaries;
 mod summarise;
+mod switches;
 mod tags;
 mod tasks;
 mod things;

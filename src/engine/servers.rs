@@ -7,6 +7,7 @@
 
 use super::api::{Answer, Event, Request, ServerAct, Ticket};
 use super::core::Core;
+use super::switches::{OWN, specs};
 use crate::domain::consent::Deed;
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
@@ -18,9 +19,6 @@ use crate::store::types::Write;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// All of the program's own tools, where they are switched off.
-pub(super) const OWN: &str = "*";
 
 /// What a person approved of a tool.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,27 +249,6 @@ impl Core {
         found.ok_or_else(|| Failure::user(format!("There is no server {name:?}; there are: {names}.")))
     }
 
-    fn switch_tools(&mut self, branch: Option<BranchId>, keys: &[String], on: bool) -> Result<Answer, Failure> {
-        let id = branch.ok_or_else(|| Failure::user("No branch is open."))?;
-        let mut overrides = self.branch(id)?.overrides;
-        let before = overrides.tools_off.clone();
-        overrides.tools_off.retain(|key| !keys.contains(key));
-        if !on {
-            overrides.tools_off.extend(keys.iter().cloned());
-            overrides.tools_off.sort();
-            overrides.tools_off.dedup();
-        }
-        if overrides.tools_off == before {
-            return Ok(Answer::Done(String::new()));
-        }
-        let what = match keys {
-            [key] if key == OWN => "all own tools".to_owned(),
-            [key] => key.strip_suffix("/*").map_or_else(|| key.clone(), |server| format!("all tools of {server}")),
-            _ => format!("{} tools", keys.len()),
-        };
-        self.override_as(id, overrides, &format!("switched {what} {}", if on { "on" } else { "off" }))
-    }
-
     fn approve_tools(&mut self, server: &str, tool: Option<&str>) -> Result<Answer, Failure> {
         let found = self.known(server)?;
         let mut approved = self.approved(&found);
@@ -328,14 +305,6 @@ fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, App
         parts.push(format!("offers {} anew", fresh.join(", ")));
     }
     format!("The server {server} {}: not offered to the model until you approve it in /mcp.", parts.join(" and "))
-}
-
-/// The tools that go with a branch's calls: the program's own, then the servers', without what is switched off.
-pub(super) fn specs(mut all: Vec<ToolSpec>, offered: &[Offered], off: &[String]) -> Vec<ToolSpec> {
-    let none = off.iter().any(|key| key == OWN);
-    all.retain(|spec| !none && !off.contains(&spec.name));
-    all.extend(offered.iter().filter(|tool| !mcp::is_off(off, &tool.server, &tool.tool)).map(|tool| tool.spec.clone()));
-    all
 }
 
 /// The program's own tools and those of servers, as one.

@@ -209,6 +209,8 @@ pub(super) struct Rules {
     /// Texts that go with every call; says nothing about the wire.
     pub(super) prompts: Arc<Prompts>,
     pub(super) tools: Vec<ToolSpec>,
+    /// Tools that are switched off, each with its place among all.
+    pub(super) tools_off: Vec<(usize, ToolSpec)>,
     /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
     pub(super) code: Option<super::orient::CodeRules>,
     /// Summaries that are made by themselves; says nothing about a request.
@@ -275,11 +277,9 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
     let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
-    let tools = own
-        .map(|own| {
-            super::servers::specs(learned.own_specs(setup, &**own), &learned.offered, &branch.overrides.tools_off)
-        })
-        .unwrap_or_default();
+    let (tools, tools_off) = own.map_or_else(Default::default, |own| {
+        super::switches::switched(learned.own_specs(setup, &**own), &learned.offered, &branch.overrides.tools_off)
+    });
     Ok(Rules {
         budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
@@ -287,6 +287,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
         prompts: setup.prompts.clone(),
         tools,
+        tools_off,
         code: (setup.orient.enabled && trusted).then(|| super::orient::CodeRules {
             orienting: setup.orient,
             focus: branch.overrides.focus.clone(),

@@ -2,8 +2,8 @@
 //! Not for: acting on any (`servers`).
 
 use super::core::Core;
-use super::servers::{OWN, specs};
 use super::setup;
+use super::switches::{OWN, alone, specs};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -68,7 +68,7 @@ impl Core {
             key: spec.name.clone(),
             tool: spec.name.clone(),
             on: !off.contains(&spec.name),
-            tokens: self.weigh(&spec, encoding),
+            tokens: alone(&spec, &*self.setup.counter, encoding),
             parameters: laid_out(&spec.parameters),
             name: spec.name,
             description: spec.description,
@@ -104,7 +104,7 @@ impl Core {
             ToolCard {
                 on: !off.contains(&key),
                 key,
-                tokens: self.weigh(&spec, encoding),
+                tokens: alone(&spec, &*self.setup.counter, encoding),
                 name: spec.name,
                 tool: tool.name.clone(),
                 description: tool.description.clone(),
@@ -126,12 +126,6 @@ impl Core {
             strays: server.strays,
             ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
         })
-    }
-
-    /// Tokens of a tool alone.
-    fn weigh(&self, spec: &ToolSpec, encoding: Encoding) -> u32 {
-        let text = crate::context::render::tools_text(std::slice::from_ref(spec));
-        self.setup.counter.count(encoding, text.trim_start_matches('[').trim_end_matches(']'))
     }
 }
 

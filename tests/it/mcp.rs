@@ -437,12 +437,21 @@ fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
     let less = scene.cost();
     assert!(less < whole);
     assert_eq!(scene.toolbox(ServerAct::List).tokens, less);
+    let costs = scene.client.whole_plan(scene.branch, &message("Hello")).tool_costs.clone();
+    let each: Vec<(&str, bool)> = costs.iter().map(|tool| (tool.name.as_str(), tool.on)).collect();
+    assert_eq!(each, [("echo", true), ("mcp__s__echo", false), ("mcp__s__act", true)], "each tool is in the plan");
+    let on: u32 = costs.iter().filter(|tool| tool.on).map(|tool| tool.tokens).sum();
+    assert!(on.abs_diff(less) <= 4 && costs[1].tokens.abs_diff(whole - less) <= 4, "{costs:?}");
     assert!(scene.turn("Echo.", &yes()).is_none(), "the model calls it all the same");
     assert_eq!(scene.posted(), ["echo", "mcp__s__act"]);
     assert!(scene.result().contains("switched mcp__s__echo off"), "{}", scene.result());
     scene.done(off(&["s/*"]));
     scene.done(off(&["echo"]));
     assert_eq!(scene.cost(), 0);
+    let on = ServerAct::Switch { keys: vec!["mcp__s__act".into()], on: true };
+    assert!(scene.done(on).contains("Switched s/act on."), "by the name that the model sees");
+    assert!(scene.cost() > 0 && scene.cost() < less, "one of those that were off together comes back alone");
+    scene.client.must(Request::Undo);
     let forked = match scene.client.must(Request::Fork { branch: scene.branch, at: None, name: None, switch: false }) {
         Answer::Branch(branch) => branch.overrides.tools_off,
         other => panic!("{other:?}"),

@@ -9,6 +9,7 @@ use crate::domain::ids::NodeId;
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::plan::{Blocked, ContextPlan, Row, RowKind, Verdict};
 use crate::domain::policy::Section;
+use crate::domain::toolbox::ToolCost;
 use crate::domain::tree::{self, Tree};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub enum Entry {
     Section(Section, u32),
     /// Tokens of the tools' schemas, which are no row.
     Tools(u32),
+    /// One of the tools, by its place in the plan.
+    Tool(usize),
     /// Tokens of what stands around messages.
     Framing(u32),
     /// The border to what is only suggested.
@@ -82,6 +85,8 @@ pub struct Overlay {
     pub cursor: usize,
     /// Rows whose messages are shown.
     pub opened: HashSet<Hash>,
+    /// The tools are listed.
+    pub tools_opened: bool,
     /// What the list is filtered by.
     pub filter: String,
     /// The filter is being typed.
@@ -181,7 +186,9 @@ impl Overlay {
             }
         }
         if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
-            entries.extend((plan.tools > 0).then_some(Entry::Tools(plan.tools)));
+            let any = plan.tools > 0 || !plan.tool_costs.is_empty();
+            entries.extend(any.then_some(Entry::Tools(plan.tools)));
+            entries.extend((0..plan.tool_costs.len()).filter(|_| self.tools_opened).map(Entry::Tool));
             entries.extend((plan.framing > 0).then_some(Entry::Framing(plan.framing)));
         }
         let of = |wanted: fn(&Verdict) -> bool| {
@@ -245,6 +252,9 @@ impl Overlay {
     /// Takes the selected line to be acted on with others, or lets it go, and moves on. A sentence where it cannot be.
     pub fn take(&mut self) -> Result<(), &'static str> {
         let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
+        if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
+            return Err("Tools are switched one by one.");
+        }
         let Some(atom) = self.atom(entry) else { return Ok(()) };
         if let Some(why) = self.fixed(entry) {
             return Err(why);
@@ -349,7 +359,9 @@ impl Overlay {
 
     /// Leaves a heading for the next line that can be acted on, first in direction `way`, then in the other.
     pub fn land(&mut self, way: i64) {
-        let acts = |e: &Entry| matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..));
+        let acts = |e: &Entry| {
+            matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..) | Entry::Tools(_) | Entry::Tool(_))
+        };
         let Some(here) = self.entries.get(self.cursor) else { return };
         if acts(here) {
             return;
@@ -369,6 +381,27 @@ impl Overlay {
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
             _ => None,
         }
+    }
+
+    /// The selected tool.
+    #[must_use]
+    pub fn selected_tool(&self) -> Option<&ToolCost> {
+        match (self.content.as_ref()?, *self.entries.get(self.cursor)?) {
+            (Content::Plan(plan), Entry::Tool(at)) => plan.tool_costs.get(at),
+            _ => None,
+        }
+    }
+
+    /// Whether the tools as a whole are selected.
+    #[must_use]
+    pub fn on_tools(&self) -> bool {
+        matches!(self.entries.get(self.cursor), Some(Entry::Tools(_)))
+    }
+
+    /// Lists the tools, or no longer.
+    pub fn unfold_tools(&mut self) {
+        self.tools_opened = !self.tools_opened;
+        self.list();
     }
 
     /// What the selected line stands for.

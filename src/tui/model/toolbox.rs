@@ -35,6 +35,8 @@ pub struct Rack {
     pub seen: (usize, usize),
     /// The person was asked about the folder's file since this was opened.
     pub asked: bool,
+    /// A tool to go to once they are there, named as the model sees it.
+    pub wanted: Option<String>,
 }
 
 impl Rack {
@@ -50,6 +52,7 @@ impl Rack {
             scroll: 0,
             seen: (0, 0),
             asked: false,
+            wanted: None,
         }
     }
 
@@ -117,9 +120,17 @@ impl Rack {
         if first && others {
             self.folded.extend(own);
         }
+        let wanted = self.wanted.take();
+        let of = wanted.as_ref().and_then(|name| all.servers.iter().find(|s| s.tools.iter().any(|t| t.name == *name)));
+        if let Some(server) = of {
+            self.folded.remove(&server.key);
+        }
         self.toolbox = Some(all);
         let spots = self.spots();
-        let found = spots.iter().position(|spot| selected.is_some() && self.name(*spot) == selected);
+        let found = match wanted {
+            Some(name) => spots.iter().position(|spot| self.tool(*spot).is_some_and(|tool| tool.name == name)),
+            None => spots.iter().position(|spot| selected.is_some() && self.name(*spot) == selected),
+        };
         self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(spots.len().saturating_sub(1));
     }
 

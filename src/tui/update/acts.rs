@@ -3,14 +3,15 @@
 
 use super::{ask, send};
 use crate::domain;
-use crate::domain::ids::NodeId;
+use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::message::{End, Role};
-use crate::engine::api::{Act, Item, Request};
+use crate::domain::toolbox::ToolCost;
+use crate::engine::api::{Act, Item, Request, ServerAct};
 use crate::tui::model::composer::DraftKind;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 
 /// Puts a mark on what is selected, or takes it off when it has it already.
@@ -32,6 +33,9 @@ pub(super) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(tool) = super::overlay::tool(model) {
+        return switch(model, branch, tool, &act, out);
+    }
     let (items, act) = match (super::overlay::taken(model), act) {
         (Some(items), Act::Set { kind, .. }) => {
             let all = matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
@@ -44,6 +48,22 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         return;
     }
     send(model, Request::Mark { branch, items, act }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// A tool can be left out of a branch's calls and taken in again; it takes no other mark.
+fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
+    let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
+    let Some(tool) = tool else {
+        let words = format!("Enter lists the tools; {out_key} switches one off, or on again.");
+        return model.status.say(Weight::Notice, words, model.now);
+    };
+    if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
+        let words = format!("A tool goes with every call of this branch or with none: {out_key} switches it.");
+        return model.status.say(Weight::Notice, words, model.now);
+    }
+    let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
+    send(model, Request::Servers(Some(branch), act), Pending::ToolAct, out);
     model.plan.hurry(model.now);
 }
 

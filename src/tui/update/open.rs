@@ -141,7 +141,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             if overlay.filtering {
                 overlay.filtering = false;
             } else if !unfold(overlay, model.session.as_ref()) {
-                super::overlay::read(model);
+                super::overlay::read(model, out);
             }
             row_text(model, out);
         }
@@ -182,6 +182,10 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
 /// holds no others.
 fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
+    if overlay.on_tools() {
+        overlay.unfold_tools();
+        return true;
+    }
     let Some((row, None)) = overlay.selected() else { return false };
     let range = row.kind == RowKind::Range;
     if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {

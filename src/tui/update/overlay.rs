@@ -4,6 +4,7 @@
 
 use super::{send, wire};
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::toolbox::ToolCost;
 use crate::engine::api::{Act, Answer, Item, Request};
 use crate::tui::model::ahead::Ahead;
 use crate::tui::model::layer::{Layer, Reader};
@@ -59,6 +60,19 @@ pub(super) fn taken(model: &Model) -> Option<Vec<Item>> {
     }
 }
 
+/// The tool that is selected in the list, or that the line of all of them is; none where neither is, or where lines were
+/// taken to be acted on together.
+#[expect(clippy::option_option, reason = "no tool at all, the line of all, one of them")]
+pub(super) fn tool(model: &Model) -> Option<Option<ToolCost>> {
+    match model.layers.last() {
+        Some(Layer::Overlay(overlay)) if overlay.taken.is_empty() => {
+            let one = overlay.selected_tool().cloned();
+            (overlay.on_tools() || one.is_some()).then_some(one)
+        }
+        _ => None,
+    }
+}
+
 /// Esc: first what was taken is let go, then the filter; says whether there was either.
 pub(super) fn leave(model: &mut Model) -> bool {
     let Some(overlay) = on_top(model) else { return false };
@@ -75,9 +89,13 @@ pub(super) fn leave(model: &mut Model) -> bool {
     false
 }
 
-/// Enter on a line that holds no others: its full text.
-pub(super) fn read(model: &mut Model) {
+/// Enter on a line that holds no others: its full text, or a tool among all.
+pub(super) fn read(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(overlay) = on_top(model) else { return };
+    if let Some(tool) = overlay.selected_tool() {
+        let name = tool.name.clone();
+        return super::toolbox::show(model, name, out);
+    }
     let Some(atom) = overlay.selected_atom() else { return };
     let title = match (overlay.selected_past(), overlay.selected()) {
         (Some(turn), _) => turn.title.clone(),

@@ -42,6 +42,15 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.push(Layer::Toolbox(Box::new(Rack::new(branch, ticket))));
 }
 
+/// Opens the screen at a tool, named as the model sees it.
+pub(super) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
+    open(model, out);
+    if let Some(Layer::Toolbox(rack)) = model.layers.last_mut() {
+        rack.wanted = Some(tool);
+    }
+}
+
 /// Something changed: what is shown is asked for again.
 pub(super) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.iter().find_map(|layer| match layer {

@@ -6,6 +6,7 @@ use super::cache::{Cache, Of};
 use super::overlay::breaks_at;
 use super::{Look, diff};
 use crate::domain::plan::{Row, Verdict};
+use crate::domain::toolbox::ToolCost;
 use crate::domain::whatif::{Figures, Foreseen, Moved};
 use crate::domain::when;
 use crate::tui::model::overlay::Overlay;
@@ -24,8 +25,15 @@ const STEPS: usize = 4;
 const NAMED: usize = 5;
 
 pub(super) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16) -> Vec<Line> {
-    let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let room = usize::from(width).max(1);
+    if let Some(tool) = overlay.selected_tool() {
+        return one_tool(look, tool, room);
+    }
+    if overlay.on_tools() {
+        let words = "What the model is told of its tools goes with every call. Enter lists them with what each costs.";
+        return Flow::plain(words, room, Ink::Accent);
+    }
+    let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = taken(look, overlay, room);
     rows.extend(Flow::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(look, overlay, row, room));
@@ -61,6 +69,20 @@ pub(super) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
         }
         None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
     }
+    rows
+}
+
+fn one_tool(look: &Look<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
+    let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
+    let words = if tool.on {
+        format!("Its name, description and arguments go with every call: {tokens} tok est, counted alone.")
+    } else {
+        format!("You switched it off on this branch. It would take {tokens} tok est of every call.")
+    };
+    let mut rows = Flow::plain(&words, room, Ink::Accent);
+    let turn = if tool.on { "off" } else { "on again" };
+    rows.extend(Flow::plain(&format!("{key} switches it {turn} on this branch."), room, Ink::Text));
+    rows.extend(Flow::plain("Enter shows what it says of itself.", room, Ink::Dim));
     rows
 }
 

@@ -6,8 +6,9 @@ use super::{Look, composer, context, detail, paint};
 use crate::domain::hash::Hash;
 use crate::domain::mark::MarkKind;
 use crate::domain::meter::PromptCost;
-use crate::domain::plan::{Form, Item, Row, RowKind, Verdict};
+use crate::domain::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
 use crate::domain::tokens::Encoding;
+use crate::domain::toolbox::ToolCost;
 use crate::tui::model::overlay::{Content, Entry, Overlay, Past};
 use crate::tui::model::plan::Solved;
 use crate::tui::model::sift::Group;
@@ -195,11 +196,11 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
                 paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
             }
-            Entry::Tools(tokens) => {
-                let key = look.key(Action::Mcp);
-                let label = Line::of(Ink::Heading, "tool schemas").with(Ink::Dim, &format!("  {key} what each costs"));
-                let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
-                paint::pair(look.theme, &label, &value, place, buf);
+            Entry::Tools(tokens) => tools(look, overlay, tokens, place, buf),
+            Entry::Tool(tool) => {
+                if let Some(tool) = plan_of(content).and_then(|plan| plan.tool_costs.get(tool)) {
+                    one_tool(look, tool, place, buf);
+                }
             }
             Entry::Framing(tokens) => {
                 let label = Line::of(Ink::Heading, "framing").with(Ink::Dim, "  around the messages");
@@ -330,6 +331,41 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         right.push(Ink::Dim, &format!("{why}  "));
     }
     right.pieces.extend(value.pieces);
+    paint::pair(look.theme, &label, &right, area, buf);
+}
+
+fn plan_of(content: &Content) -> Option<&ContextPlan> {
+    match content {
+        Content::Plan(plan) => Some(plan),
+        Content::Blocked(_) => None,
+    }
+}
+
+fn tools(look: &Look<'_>, overlay: &Overlay, tokens: u32, area: Rect, buf: &mut Buffer) {
+    let costs = overlay.content.as_ref().and_then(plan_of).map(|plan| plan.tool_costs.as_slice()).unwrap_or_default();
+    let off = costs.iter().filter(|tool| !tool.on).count();
+    let off_words = if off > 0 { format!(", {} switched off", text::number(off as u64)) } else { String::new() };
+    let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
+    let fold = if overlay.tools_opened { look.theme.glyphs.opened } else { look.theme.glyphs.folded };
+    let mut label = Line::of(Ink::Heading, "tool schemas");
+    if !costs.is_empty() {
+        label.push(Ink::Dim, &format!(" {fold}{words}"));
+    }
+    let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
+    paint::pair(look.theme, &label, &value, area, buf);
+}
+
+fn one_tool(look: &Look<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
+    let (ink, sign) = if tool.on { (Ink::Text, " ") } else { (Ink::Excluded, look.theme.glyphs.out) };
+    let value = Line::of(ink, &text::number(u64::from(tool.tokens)));
+    let mut right = Line::new();
+    if !tool.on {
+        right.push(Ink::Dim, "switched off  ");
+    }
+    right.pieces.extend(value.pieces);
+    let mut label = Line::of(Ink::Excluded, &format!("   {sign} "));
+    let room = usize::from(area.width).saturating_sub(label.width() + right.width() + 2);
+    label.push(ink, &text::fit(&tool.name, room, look.theme.glyphs.ellipsis));
     paint::pair(look.theme, &label, &right, area, buf);
 }
 

@@ -281,6 +281,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
         est_total: 5_213,
         framing: 60,
         tools: 0,
+        tool_costs: Vec::new(),
         rows: vec![
             row(b"sys", Section::System, 210, "You are a helpful assistant.", Reason::Instructions),
             row(b"state", Section::State, 88, "Goal: fix login", Reason::CurrentState),

@@ -10,8 +10,9 @@ use pleach::domain::ids::RunId;
 use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::plan::{ContextPlan, RowKind, Verdict};
 use pleach::domain::tokens::Certainty;
+use pleach::domain::toolbox::ToolCost;
 use pleach::domain::whatif::{Figures, Foreseen, Moved};
-use pleach::engine::api::{Act, Answer, Event, Exact, Item, RawPart, RawRequest, Request, Weighed};
+use pleach::engine::api::{Act, Answer, Event, Exact, Item, RawPart, RawRequest, Request, ServerAct, Weighed};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::model::overlay::Overlay;
 use pleach::tui::msg::Msg;
@@ -305,4 +306,38 @@ fn edited_calls_say_so() {
     stage.press("f9");
     stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(vec![run]));
     assert!(stage.screen(120, 35).contains("(edited by hand)"), "in the list of calls");
+}
+
+#[test]
+fn tools_are_listed_with_what_each_costs_and_switched_there() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j x");
+    let mut with = plan();
+    (with.id, with.tools) = (Hash::of(b"with tools"), 250);
+    let tool = |name: &str, tokens, on| ToolCost { name: name.into(), tokens, on };
+    with.tool_costs =
+        vec![tool("read_file", 120, true), tool("mcp__web__fetch", 130, true), tool("mcp__web__search", 90, false)];
+    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Planned(fixture::planned(with)));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("2, 1 switched off") && !screen.contains("mcp__web__fetch"), "{screen}");
+    while !overlay(&stage).on_tools() {
+        stage.press("j");
+    }
+    stage.press("x");
+    assert!(stage.screen(120, 35).contains("Enter lists the tools; x switches one off"));
+    stage.press("enter j j");
+    pictures("tools-in-a-plan", &mut stage);
+    stage.press("p");
+    assert!(stage.screen(120, 35).contains("with every call of this branch or with none"));
+    assert_eq!(marks(&stage).map(|(_, act)| act), Some(Act::Set { kind: MarkKind::Exclude, toggle: true }), "no other");
+    stage.press("x");
+    let switched = |stage: &Stage| match stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Servers(..))) {
+        Some((_, Request::Servers(_, ServerAct::Switch { keys, on }))) => (keys.clone(), *on),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(switched(&stage), (vec!["mcp__web__fetch".to_owned()], false));
+    stage.press("j x");
+    assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "what is off is taken in again");
+    stage.press("enter");
+    assert!(matches!(stage.model.layers.last(), Some(Layer::Toolbox(_))), "Enter: what it says of itself");
 }

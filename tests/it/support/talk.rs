@@ -285,13 +285,8 @@ impl Gatherer<'_> {
             description: "Looks something up.".into(),
             parameters: serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         });
-        let shape = RequestShape {
-            model: "model".into(),
-            dialect: talk.dialect.clone(),
-            max_output: Some(500),
-            temperature: None,
-            tools: tools.collect(),
-        };
+        let (dialect, tools) = (talk.dialect.clone(), tools.collect());
+        let shape = RequestShape { model: "model".into(), dialect, max_output: Some(500), temperature: None, tools };
         let marks: Vec<Mark> = talk.marks.iter().map(|mark| talk.mark(mark)).collect();
         let basis = Basis {
             head: turns.last().map_or(Hash::default(), |turn| turn.messages[0].key),
@@ -318,6 +313,7 @@ impl Gatherer<'_> {
             layout: talk.layout,
             profile: "test".into(),
             tools_tokens: tools_json(&shape).map_or(0, |tools| self.count(&tools.to_string())),
+            tool_costs: Vec::new(),
             shape,
             encoding: self.encoding,
             certainty: Certainty::Estimated,
