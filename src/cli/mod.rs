@@ -117,6 +117,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
     let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
     let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
+    trust::remind(&mut run);
     let result = run.command(args);
     finish(result, &mut run.io)
 }
@@ -168,7 +169,6 @@ pub fn parse() -> Result<Args, u8> {
 
 impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
-        trust::remind(self);
         match &args.command {
             None if args.plain => plain::plain(self),
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
@@ -205,8 +205,7 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
-            Some(Command::Trust { off, yes }) => trust::trust(self, *off, *yes),
-            Some(Command::Rules { command }) => consent::rules(self, command.as_ref()),
+            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => trust::command(self, command),
             Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),

@@ -2,6 +2,7 @@
 //! Not for: rules about single calls (`consent`) or servers of the folder's own file (`mcp`).
 
 use super::Run;
+use super::args::Command;
 use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::engine::api::Request;
@@ -12,8 +13,16 @@ const MEANS: &str = "The model may then read, list and search the files in it, a
                      settings name are started. Each change of a file and each command asks first, unless a rule of yours \
                      allows it.";
 
-/// `trust`.
-pub(super) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
+/// `trust` and `rules`.
+pub(super) fn command(run: &mut Run<'_, '_>, command: &Command) -> Result<(), Stop> {
+    match command {
+        Command::Trust { off, yes } => trust(run, *off, *yes),
+        Command::Rules { command } => super::consent::rules(run, command.as_ref()),
+        _ => Ok(()),
+    }
+}
+
+fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let folder = run.config.workspace.display().to_string();
     let trusted = run.config.is_trusted(&run.config.workspace);
     if trusted != off {

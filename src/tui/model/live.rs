@@ -115,3 +115,20 @@ pub struct Failed {
     /// The three sentences.
     pub failure: Failure,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_said_does_not_outlive_its_call() {
+        let mut live = Live::open(Arc::from("go"), None, 0);
+        let run = |n| RunId(uuid::Uuid::from_u128(n));
+        live.stream(run(1), "calling", "");
+        live.said.push_str("line 60000");
+        live.stream(run(1), "", "");
+        assert_eq!(live.said, "line 60000", "the same call goes on");
+        live.stream(run(2), "The tool gave", "");
+        assert_eq!((live.text.as_str(), live.said.as_str()), ("The tool gave", ""));
+    }
+}
