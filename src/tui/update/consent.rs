@@ -119,11 +119,12 @@ fn always(ask: &Ask) -> Question {
     let mut choices = vec![('n', "no, only this time or not at all".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
-    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, in every session")];
+    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
     let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
     for (key, (rule, (scope, place))) in keys.chars().zip(all) {
         let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
-        choices.push((key, format!("allow {} {place}", words(rule)), act));
+        // The place first: a long line is cut at its end.
+        choices.push((key, format!("{place}: allow {}", words(rule)), act));
     }
     Question {
         title: "Allow it from now on without asking?".into(),
