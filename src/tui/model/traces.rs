@@ -7,7 +7,7 @@ use crate::domain::consent::FileChange;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{NodeId, RunId};
 use crate::domain::resolved::{self, How, Link, Sieve};
-use crate::domain::trace::{ToolStatus, ToolTrace};
+use crate::domain::trace::ToolTrace;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -58,8 +58,8 @@ pub struct Traces {
     pub rows: Vec<Row>,
     /// What belongs together, by places among the session's calls.
     pub links: Vec<Link>,
-    /// Calls before the filter; failures among them; those that were refused.
-    pub counts: (usize, usize, usize),
+    /// Calls before the filter; failures among them.
+    pub counts: (usize, usize),
     /// The selected line.
     pub cursor: usize,
     /// The selected call is shown alone, whole.
@@ -124,8 +124,7 @@ impl Traces {
             resolved::links(&traces, |_, _| true)
         };
         self.links = links.into_iter().map(|l| Link { failed: place(l.failed), fixed: place(l.fixed), ..l }).collect();
-        let refused = traces.iter().filter(|trace| trace.status == Some(ToolStatus::Refused)).count();
-        self.counts = (traces.len(), traces.iter().filter(|trace| resolved::failed(trace)).count(), refused);
+        self.counts = (traces.len(), traces.iter().filter(|trace| resolved::failed(trace)).count());
         let sieve = Sieve::read(&self.filter);
         let lets = |at: &usize| sieve.lets(traces[*at], self.fix(place(*at)).is_some());
         self.rows = if self.grouped {

@@ -118,7 +118,7 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
     let branch = look.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
     let of = if screen.whole { " of the whole session".to_owned() } else { branch };
     let mut line = Line::of(Ink::Heading, &format!("Tool calls{of}"));
-    let (all, failed, refused) = screen.counts;
+    let (all, failed) = screen.counts;
     let fixed = screen.links.len();
     let dot = look.theme.glyphs.dot;
     if all > 0 {
@@ -130,9 +130,6 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
     if failed > 0 {
         let fixed = if fixed > 0 { format!(", {fixed} of them fixed later") } else { String::new() };
         line.push(Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
-    }
-    if refused > 0 {
-        line.push(Ink::Dim, &format!(" {dot} {refused} refused"));
     }
     if screen.filtering || !screen.filter.is_empty() {
         line.push(Ink::Accent, &format!(" {dot} / {}", screen.filter));
@@ -171,7 +168,7 @@ fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &m
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
         let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
-            ((0, ..), ..) => "No tool was called on this branch; a shows those of the whole session.",
+            ((0, _), ..) => "No tool was called on this branch; a shows those of the whole session.",
             (_, true, true) => "Nothing failed; t lists all calls.",
             _ => "No call fits the filter; Esc takes it off.",
         };
