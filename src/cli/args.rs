@@ -223,9 +223,21 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<McpCommand>,
     },
+    /// Trust this folder, so that the model may use tools in it and its code goes with calls; asks first.
+    Trust {
+        /// Stop trusting it.
+        #[arg(long)]
+        off: bool,
+        /// Do not ask.
+        #[arg(short, long, conflicts_with = "off")]
+        yes: bool,
+    },
     /// Rules about what tools may do without asking.
-    #[command(subcommand)]
-    Rules(RulesCommand),
+    Rules {
+        /// What; the list where nothing is said.
+        #[command(subcommand)]
+        command: Option<RulesCommand>,
+    },
     /// Rules of the project (AGENTS.md) and skills: how each stands to the next call; take one out of the branch's calls.
     Project {
         /// What to do; lists them when left out.
@@ -505,7 +517,11 @@ mod tests {
         "capsule src/engine --json",
         "capsule src --undo",
         "capsule src --by-model",
+        "rules",
         "rules list --json",
+        "trust",
+        "trust --yes",
+        "trust --off",
         "rules allow run cargo-test --folder",
         "rules remove deny run",
         "ask hi --allow run:make",

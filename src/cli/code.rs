@@ -191,6 +191,9 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
             number(status.errors as u64)
         ));
     }
+    if status.symbols == 0 {
+        run.io.note("nothing here is code in a language that is read");
+    }
     if status.more {
         run.io.note("There is more than is kept; the rest is left out.");
     }

@@ -18,7 +18,7 @@ const AROUND: usize = 3;
 /// `rules`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum RulesCommand {
-    /// The rules that hold, with where each stands.
+    /// The rules that hold, with where each stands (also without any word).
     List,
     /// Do it without asking.
     Allow(RuleArgs),
@@ -79,14 +79,14 @@ pub(super) fn allowed(text: &str) -> Rule {
 }
 
 /// `rules`.
-pub(super) fn rules(run: &mut Run<'_, '_>, command: &RulesCommand) -> Result<(), Stop> {
+pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Result<(), Stop> {
     run.open(false)?;
     let (args, verdict, on) = match command {
-        RulesCommand::List => return list(run),
-        RulesCommand::Allow(args) => (args, Verdict::Allow, true),
-        RulesCommand::Ask(args) => (args, Verdict::Ask, true),
-        RulesCommand::Deny(args) => (args, Verdict::Deny, true),
-        RulesCommand::Remove { verdict, rule } => (rule, *verdict, false),
+        None | Some(RulesCommand::List) => return list(run),
+        Some(RulesCommand::Allow(args)) => (args, Verdict::Allow, true),
+        Some(RulesCommand::Ask(args)) => (args, Verdict::Ask, true),
+        Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
+        Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
     run.done(Request::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
 }
@@ -111,13 +111,23 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
+/// What `--allow` takes to let a call: of a command its very line, where that can be written down shortly, else the tool.
+fn word_for(asking: &Asking) -> String {
+    match &asking.deed {
+        Deed::Run(command) if command.line.len() <= 100 && !command.line.contains(['\'', '\n', '\r', '*']) => {
+            format!("'{}:{}'", asking.tool, command.line)
+        }
+        _ => asking.tool.clone(),
+    }
+}
+
 /// The word on a call that asks; none where Ctrl+C was pressed instead, which stops what asked.
 pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<Consent> {
     if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
-        io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, asking.tool));
+        io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking)));
         return Some(Consent::No { why: Some("Nobody could be asked.".into()) });
     }
     for line in told(asking) {

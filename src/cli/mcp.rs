@@ -3,6 +3,7 @@
 
 use super::Run;
 use super::client::unexpected;
+use super::output::{column, in_commands, number};
 use super::stop::Stop;
 use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
@@ -82,8 +83,9 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
     let all = toolbox(run, Some(branch), ServerAct::List)?;
     let known =
         |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
-    // A server that has not started yet has tools that nobody knows: its keys are taken on trust.
-    if let Some(key) = keys.iter().find(|key| !known(key) && !key.contains('/')) {
+    // A server that has not started yet has tools that nobody knows: its keys are taken on trust, those of no server never.
+    let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
+    if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
         return Err(Failure::user(format!("There is no tool {key:?}.")).todo("`mcp list` shows the keys.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
@@ -127,8 +129,10 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
             "MCP is not built into this program"
         });
     }
-    let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
-    run.io.say(&format!("{goes} tools go with every call: {} tokens est", all.tokens));
+    if all.trusted {
+        let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
+        run.io.say(&format!("{goes} tools go with every call: {} tokens est", number(u64::from(all.tokens))));
+    }
 }
 
 fn named(run: &mut Run<'_, '_>, file: &FileCard) {
@@ -147,10 +151,12 @@ fn named(run: &mut Run<'_, '_>, file: &FileCard) {
 fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     let state = match &server.state {
         ServerState::Ready if !server.on => "off".to_owned(),
-        ServerState::Ready => format!("ready, {} tools, {} tokens est", server.going().count(), server.tokens),
+        ServerState::Ready => {
+            format!("ready, {} tools, {} tokens est", server.going().count(), number(u64::from(server.tokens)))
+        }
         ServerState::Starting => "starting".to_owned(),
         ServerState::Off { why } => format!("off: {why}"),
-        ServerState::Failed { why, todo } => format!("failed: {why}. {todo}"),
+        ServerState::Failed { why, todo } => format!("failed: {why}. {}", in_commands(todo)),
     };
     run.io.say(&format!("{}: {state}", server.name));
     if whole {
@@ -161,15 +167,17 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
         run.io.say(&format!("  {note}"));
     }
     for tool in &server.tools {
-        let sign = if tool.waits {
+        let sign = if matches!(server.state, ServerState::Off { .. }) {
+            "off"
+        } else if tool.waits {
             "changed"
         } else if server.on && tool.on {
             "on"
         } else {
             "off"
         };
-        let words: String = tool.description.lines().next().unwrap_or_default().chars().take(90).collect();
-        run.io.say(&format!("  {sign:<8}{:>6}  {}  {words}", tool.tokens, tool.key));
+        let words = column(tool.description.lines().next().unwrap_or_default(), 90);
+        run.io.say(&format!("  {sign:<8}{:>6}  {}  {}", tool.tokens, tool.key, words.trim_end()));
     }
 }
 

@@ -35,6 +35,7 @@ pub mod stop;
 mod system;
 mod tags;
 mod traces;
+mod trust;
 mod whatif;
 
 use crate::config::error::ConfigError;
@@ -116,6 +117,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
     let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
     let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
+    trust::remind(&mut run);
     let result = run.command(args);
     finish(result, &mut run.io)
 }
@@ -203,7 +205,7 @@ impl Run<'_, '_> {
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
-            Some(Command::Rules(command)) => consent::rules(self, command),
+            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => trust::command(self, command),
             Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
             Some(Command::Compress(wish)) => condense::compress(self, wish),
             Some(Command::Capsules(command)) => condense::capsules(self, command),

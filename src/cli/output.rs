@@ -251,6 +251,10 @@ pub fn in_commands(text: &str) -> String {
         ("R asks anew, c goes on", "`pleach regenerate` asks anew"),
         ("/memories shows them", "`pleach memory list` shows them"),
         ("your draft is kept", "nothing was added to the conversation"),
+        ("/mcp shows what it wrote, and starts it again", "`pleach mcp test` shows what it wrote"),
+        ("r in /mcp tries again", "`pleach mcp test` tries again"),
+        ("/trust-folder changes that", "`pleach trust` changes that"),
+        ("/mcp shows and asks", "`pleach mcp use` shows them and asks"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
 }

@@ -72,11 +72,12 @@ fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 pub(super) fn card_line(card: &SessionCard) -> String {
     let title = column(&card.title, 48);
     format!(
-        "{}  {}  {title}  {:>6} messages  {} branches",
+        "{}  {}  {title}  {:>6} messages  {} {}",
         card.id,
         time(card.updated_at),
         card.messages,
-        card.branches
+        card.branches,
+        if card.branches == 1 { "branch" } else { "branches" }
     )
 }
 

@@ -53,7 +53,7 @@ pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(profile);
         match result {
             Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model, of(profile, model)))),
-            Err(failure) => run.io.say(&format!("  {failure}")),
+            Err(failure) => run.io.say(&format!("  {}", super::told(failure))),
         }
     }
     Ok(())

@@ -581,6 +581,21 @@ fn acts_become_requests() {
 }
 
 #[test]
+fn a_folder_is_trusted_by_a_word_of_its_own() {
+    let trusts = |said: &Said| said.seen.iter().any(|seen| matches!(seen, Request::Trust { trusted: true }));
+    let said = say(&["trust"], done);
+    assert!(said.code == 1 && said.err.contains("trust --yes") && !trusts(&said), "{}", said.err);
+    let asked = |input| Stage { input, tty: true, ..Stage::default() }.say(&["trust"], done);
+    assert!(asked("y\n").err.contains("sent to the model's server") && trusts(&asked("y\n")));
+    assert!(!trusts(&asked("n\n")) && !trusts(&asked("")));
+    assert!(trusts(&say(&["trust", "--yes"], done)));
+    let said = say(&["trust", "--off"], done);
+    assert!(said.out.contains("is not trusted") && said.seen.is_empty(), "{}", said.out);
+    let said = say(&["--allow", "run", "undo"], done);
+    assert!(said.err.contains("--allow does nothing"), "{}", said.err);
+}
+
+#[test]
 fn what_cannot_be_undone_is_asked() {
     for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
         assert_eq!(say(line, done).code, 2);

@@ -108,6 +108,7 @@ impl Warning {
             Self::TokenizerUnused { why, instead } => {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
             }
+            Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
             Self::MarksAsleep { count: 1 } => "1 mark sleeps: its message is not on this branch's path.".into(),
             Self::MarksAsleep { count } => {

@@ -80,6 +80,36 @@ pub struct Overrides {
     pub tasks: Vec<TaskSpan>,
 }
 
+impl Overrides {
+    /// What differs from these in others, as an act on a branch of this name; none where it is nothing, several things, or
+    /// nothing that a person calls a setting.
+    #[must_use]
+    pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
+        let number = |value: Option<u32>| value.map(|n| n.to_string());
+        let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
+        let settings: [(&str, bool, Option<String>); 10] = [
+            ("mode", self.mode != after.mode, after.mode.map(|mode| mode.title().into())),
+            ("policy", self.policy != after.policy, after.policy.clone()),
+            ("order of sections", self.layout != after.layout, after.layout.clone()),
+            ("budget", self.budget != after.budget, number(after.budget)),
+            ("window", self.window != after.window, number(after.window)),
+            ("server", self.profile != after.profile, after.profile.clone()),
+            ("model", self.model != after.model, after.model.clone()),
+            ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
+            // Its words are a text of their own.
+            ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
+            ("focus", self.focus != after.focus, words),
+        ];
+        let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
+        let ((name, _, now), None) = (changed.next()?, changed.next()) else { return None };
+        Some(match now.as_deref() {
+            Some("") => format!("set the {name} of {branch}"),
+            Some(now) => format!("set the {name} of {branch} to {now}"),
+            None => format!("took the {name} of {branch} off"),
+        })
+    }
+}
+
 /// A named pointer into the session's tree, with its overlay.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Branch {
@@ -151,4 +181,23 @@ pub struct StateVersion {
     /// What the same block suggested to pin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<SuggestedPin>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_says_which_setting_it_changed() {
+        let none = Overrides::default();
+        let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
+        assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));
+        assert_eq!(focus.act(&none, "main").as_deref(), Some("took the focus of main off"));
+        let both = Overrides { mode: Some(Mode::Heavy), ..focus.clone() };
+        assert_eq!(focus.act(&both, "b").as_deref(), Some("set the mode of b to Heavy"));
+        assert_eq!(none.act(&both, "b"), None, "two at once");
+        let kind = |text: &str| Overrides { personality: Some(text.into()), ..Overrides::default() };
+        assert_eq!(kind("Be kind.").act(&kind("Be brief."), "b").as_deref(), Some("set the personality of b"));
+        assert_eq!(both.act(&both, "b"), None);
+    }
 }

@@ -241,7 +241,8 @@ pub fn decide<'a>(
 }
 
 /// Whether a shell would run more than one program for it, or write somewhere by itself.
-fn chains(line: &str) -> bool {
+#[must_use]
+pub fn chains(line: &str) -> bool {
     line.contains([';', '|', '&', '\n', '\r', '`', '<', '>']) || line.contains("$(")
 }
 

@@ -246,7 +246,9 @@ impl Reason {
             Self::Replied => "Your message replies to it.".into(),
             Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
             Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
-            Self::Searched { among } => format!("Heads what was found among {among} older messages."),
+            Self::Searched { among } => {
+                format!("Heads what was found among {} older messages.", grouped(u64::from(*among)))
+            }
             Self::Summary => "Sums up older turns that do not go themselves.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
@@ -298,8 +300,7 @@ impl Reason {
                 format!("Code that fits this message: number {rank}, for {because}.")
             }
             Self::CodeSearched { among } => {
-                let among = grouped(u64::from(*among));
-                format!("Heads what was found among {among} symbols of this trusted folder.")
+                format!("Heads what was found among {} symbols of this trusted folder.", grouped(u64::from(*among)))
             }
             Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
             Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),

@@ -124,7 +124,7 @@ impl Core {
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
         let ours = self.project.knows(&target);
-        if ours && before.is_none() {
+        if ours && !before.is_some_and(&same) {
             super::projecting::markable(kind)?;
         }
         let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
@@ -256,11 +256,11 @@ impl Core {
     /// Replaces a branch's overrides.
     pub(super) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
+        let act = branch.overrides.act(&overrides, &branch.name);
+        let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
-        if focus != branch.overrides.focus && overrides == (Overrides { focus, ..branch.overrides.clone() }) {
-            return self.set_focus(&branch, overrides);
-        }
-        self.override_as(id, overrides, &format!("changed the settings of {}", branch.name))
+        let answer = self.override_as(id, overrides, &what)?;
+        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown(answer, &focus) })
     }
 
     /// The same, as an act of this name.

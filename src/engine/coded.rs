@@ -7,9 +7,8 @@ use super::code_tools::WithCode;
 use super::codebase::Held;
 use super::core::Core;
 use crate::code::choose::scope;
-use crate::domain::branch::{Branch, Overrides};
+use crate::domain::branch::Branch;
 use crate::domain::code::CodeRef;
-use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
 use crate::domain::mode::Mode;
@@ -67,22 +66,16 @@ impl Core {
         self.coder.book().look(away).unwrap_or_default()
     }
 
-    /// Another focus, said as one; and what of it is nothing here, as far as the code is known.
-    pub(super) fn set_focus(&mut self, branch: &Branch, overrides: Overrides) -> Result<Answer, Failure> {
-        let focus = overrides.focus.clone();
-        let what = match focus.as_slice() {
-            [] => format!("took the focus off {}", branch.name),
-            names => format!("set the focus of {} to {}", branch.name, names.join(", ")),
-        };
-        let answer = self.override_as(branch.id, overrides, &what)?;
-        let known = self.trusted.then(|| self.coder.book().look(|held| scope(&held.index, &focus).unknown)).flatten();
-        let unknown = known.filter(|unknown| !unknown.is_empty()).map(|unknown| unknown.join(", "));
-        Ok(match (answer, unknown) {
+    /// What was said of another focus, and what of it is nothing here, as far as the code is known.
+    pub(super) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
+        let known = self.trusted.then(|| self.coder.book().look(|held| scope(&held.index, focus).unknown)).flatten();
+        match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
+                let unknown = unknown.join(", ");
                 Answer::Done(format!("{said} But no file, folder or symbol here is called {unknown}."))
             }
             (answer, _) => answer,
-        })
+        }
     }
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.

@@ -187,7 +187,7 @@ impl Core {
                 .todo("Switch [tools] on."));
         };
         tools.put_back(path, expected, text.as_deref()).map_err(|why| {
-            Failure::new(FailureKind::Stale, why).kept("The file was left alone.").todo("Change it by hand.")
+            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or done again.").todo("Change it by hand.")
         })
     }
 }

@@ -47,7 +47,7 @@ impl Core {
             let _ = writeln!(out, "── {} ──\n{text}", role.name());
         }
         if out.is_empty() {
-            out = self.message_text(branch, atom)?;
+            out = self.message_text(branch, atom, row.included())?;
         }
         Ok(Answer::Text(out))
     }
@@ -74,10 +74,12 @@ impl Core {
         Ok(texts)
     }
 
-    fn message_text(&self, branch: BranchId, atom: &Atom) -> Result<String, Failure> {
+    fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
         let session = self.session_of(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
-        let slot = slot.ok_or_else(|| Failure::user("That row has no text of its own."))?;
+        let nothing =
+            if sent { "That row has no text of its own." } else { "It does not go, so its text is not read." };
+        let slot = slot.ok_or_else(|| Failure::user(nothing))?;
         Ok(project::plain(&self.content(session.tree.head(slot).id)?))
     }
 

@@ -218,6 +218,20 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_with_the_message_is_context_too() {
+        let question =
+            "## Code of pier\n\n<<<1\nfn crane() {}\n<<<1\n\nfn lunch() {}\n## Message\n\nWhere is the crane?";
+        let body =
+            json!({"tools": [{"function": {"name": "list_dir"}}], "messages": [{"role": "user", "content": question}]});
+        let (text, ..) = ask(&body);
+        assert!(text.contains("> fn crane()") && !text.contains("lunch"), "{text}");
+        assert!(!text.contains("call list_dir"), "{text}");
+        let lost =
+            json!({"tools": [{"function": {"name": "list_dir"}}], "messages": [{"role": "user", "content": "Hello"}]});
+        assert!(ask(&lost).0.contains("call list_dir {}"), "a newcomer is told how a tool is called");
+    }
+
+    #[test]
     fn keeps_a_state_block_when_asked() {
         let (text, ..) = ask(&conversation());
         let fields = state::fields(&state::find(&text, true).unwrap().text);

@@ -4,6 +4,7 @@
 use super::clip;
 use super::offline_body::Body;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 /// Characters of a quote.
 const QUOTE: usize = 400;
@@ -74,6 +75,9 @@ fn quote_context(body: &Body, text: &mut String) {
     let found = passages(body);
     if found.is_empty() {
         text.push_str("\n\nNothing before it shares its words.");
+        if let Some(tool) = body.tools.iter().find(|tool| *tool == "list_dir").or(body.tools.first()) {
+            let _ = write!(text, "\n\nA line such as `call {tool} {{}}` in a message has me call that tool.");
+        }
         return;
     }
     text.push_str("\n\nWhat came before and shares most words with it:");
@@ -95,7 +99,7 @@ impl Passage<'_> {
     }
 }
 
-/// The earlier paragraphs that share most with the question; a word counts the more the fewer paragraphs have it.
+/// The paragraphs before the question that share most with it; a word counts the more the fewer paragraphs have it.
 fn passages(body: &Body) -> Vec<Passage<'_>> {
     let Some(last) = body.last_user() else { return Vec::new() };
     let wanted = words(body.question());
@@ -103,11 +107,13 @@ fn passages(body: &Body) -> Vec<Passage<'_>> {
         .iter()
         .enumerate()
         .filter(|(_, message)| message.role != "system" && message.role != "developer");
+    let earlier = earlier.map(|(at, message)| (at, message.role.as_str(), message.text.as_str()));
+    let beside = std::iter::once((last, "with your message", body.beside()));
     let mut all: Vec<(Passage<'_>, HashSet<String>)> = Vec::new();
-    for (at, message) in earlier {
-        for text in message.text.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
+    for (at, role, text) in earlier.chain(beside) {
+        for text in text.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
             let shared = words(text).intersection(&wanted).cloned().collect();
-            all.push((Passage { at, role: &message.role, text, score: 0.0 }, shared));
+            all.push((Passage { at, role, text, score: 0.0 }, shared));
         }
     }
     let mut spread: HashMap<&str, f64> = HashMap::new();
@@ -148,15 +154,15 @@ fn quote(text: &str) -> String {
 fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
     let (mut calls, mut refused) = (Vec::new(), Vec::new());
     for line in body.question().lines().filter_map(|line| line.trim().strip_prefix("call ")) {
-        let (name, args) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), "{}"));
-        let args = args.trim();
+        let (name, given) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let args = if given.trim().is_empty() { "{}" } else { given.trim() };
         let known = body.tools.iter().any(|tool| tool == name);
         let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
         match (known, valid) {
             (true, true) if calls.len() < CALLS => calls.push(Asked { name: name.to_owned(), args: args.to_owned() }),
             (true, true) => refused.push(format!("More than {CALLS} calls in one message are not made.")),
             (true, false) => refused.push(format!("I do not call {name}: its arguments are no JSON object.")),
-            (false, true) if args != "{}" => refused.push(format!("I was not given a tool called {name}.")),
+            (false, true) if !given.is_empty() => refused.push(format!("I was not given a tool called {name}.")),
             (false, _) => {}
         }
     }

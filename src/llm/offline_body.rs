@@ -46,9 +46,19 @@ impl Body {
     /// What the person asked in it: what stands behind the label, where other things come before; or nothing.
     pub(super) fn question(&self) -> &str {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        let behind = text.strip_prefix("## ").and_then(|text| text.split_once("\n## Message\n\n"));
-        behind.map_or(text, |(_, question)| question)
+        parted(text).map_or(text, |(_, question)| question)
     }
+
+    /// What stands before the question in the same message: code, cards, quotes; or nothing.
+    pub(super) fn beside(&self) -> &str {
+        let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
+        parted(text).map_or("", |(beside, _)| beside)
+    }
+}
+
+/// A message in which other things come before what the person wrote, parted there.
+fn parted(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix("## ").and_then(|text| text.split_once("\n## Message\n\n"))
 }
 
 fn read_message(value: &Value) -> Message {

@@ -155,6 +155,12 @@ fn remedy(why: &str) -> String {
     if why.contains("401") || why.contains("403") || why.to_lowercase().contains("auth") {
         return "It may want a key: headers = { Authorization = \"Bearer ${NAME}\" } where it is named.".into();
     }
+    if why.starts_with(words::UNREACHED) {
+        return "Is it running, and is its url right? r in /mcp tries again.".into();
+    }
+    if why.contains("HTTP 404") {
+        return "Is its url right? Servers often listen at an address that ends in /mcp.".into();
+    }
     AGAIN.into()
 }
 

@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 /// Most characters of an error.
 const ERROR: usize = 600;
+/// How it begins that an address was not reached.
+pub(super) const UNREACHED: &str = "no connection to ";
 
 /// A call that did not do what was asked.
 pub(super) fn failed(why: &str) -> ToolOutput {
@@ -27,7 +29,21 @@ pub(super) fn chain(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    plain(&said).0.replace('\n', " ").chars().take(ERROR).collect()
+    told(&plain(&said).0.replace('\n', " ")).chars().take(ERROR).collect()
+}
+
+/// An error of the protocol's crate without the names of its types, in words that a person can act on.
+fn told(said: &str) -> String {
+    let inner = match said.split_once("Transport [") {
+        Some((_, rest)) => rest.split_once("] error: ").map_or(said, |(_, inner)| inner),
+        None => said,
+    };
+    let inner = inner.strip_suffix(", when send initialize request").unwrap_or(inner);
+    let inner = inner.strip_prefix("Client error: ").unwrap_or(inner);
+    match inner.strip_prefix("error sending request for url (").and_then(|rest| rest.split_once(')')) {
+        Some((address, rest)) => format!("{UNREACHED}{address}{rest}"),
+        None => inner.to_owned(),
+    }
 }
 
 /// The words of a result, at most about `limit` bytes.
@@ -71,5 +87,26 @@ fn block(block: &ContentBlock) -> String {
         },
         ContentBlock::ResourceLink(link) => format!("[a link to the resource {}: {}]", link.name, link.uri),
         _ => "[something of an unknown kind: not sent on]".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_addresses_name_no_types() {
+        let all = |inner: &str| {
+            told(&format!(
+                "Send message error Transport [a::Tap<b::Worker<c::Client>>] error: {inner}, when send initialize request"
+            ))
+        };
+        let dead = all("Client error: error sending request for url (http://127.0.0.1:9/mcp)");
+        assert_eq!(dead, "no connection to http://127.0.0.1:9/mcp");
+        assert_eq!(
+            all("unexpected server response: HTTP 404 Not Found"),
+            "unexpected server response: HTTP 404 Not Found"
+        );
+        assert_eq!(told("it said [no] error: x"), "it said [no] error: x");
     }
 }

@@ -32,17 +32,12 @@ impl Store {
                 None => words,
             };
             let mut query = conn.prepare_cached(
-                "SELECT session.id, node.id, snippet(search, 1, '', '', '…', 24), search.rank
+                "SELECT session.id, node.id, search.rank
                  FROM search JOIN node ON node.n = search.rowid JOIN session ON session.n = node.session
                  WHERE search MATCH ?1 AND search.rank MATCH 'bm25(0.0, 1.0)' ORDER BY search.rank LIMIT ?2",
             )?;
             let hits = query.query_map((expression, int(limit as u64)), |row| {
-                Ok(Hit {
-                    session: row.get(0)?,
-                    node: row.get(1)?,
-                    snippet: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
-                    score: row.get(3)?,
-                })
+                Ok(Hit { session: row.get(0)?, node: row.get(1)?, score: row.get(2)? })
             })?;
             Ok(hits.collect::<Result<_, _>>()?)
         })

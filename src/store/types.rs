@@ -370,8 +370,6 @@ pub struct Hit {
     pub session: SessionId,
     /// The node.
     pub node: NodeId,
-    /// The match in its surroundings, unsanitised.
-    pub snippet: String,
     /// bm25, smaller is better.
     pub score: f64,
 }

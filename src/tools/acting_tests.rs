@@ -171,7 +171,7 @@ fn new_files_and_folders() {
     let deed = place.write_deed("deep/down/new.txt", "hello\n").unwrap();
     assert_eq!(change(&deed).before, None);
     assert!(!place.path("deep").exists(), "nothing is made by asking");
-    assert!(place.done(&deed, &[]).output.body.starts_with("Made deep/down/new.txt: 1 lines came"));
+    assert!(place.done(&deed, &[]).output.body.starts_with("Made deep/down/new.txt: 1 line came"));
     assert_eq!(place.text("deep/down/new.txt"), "hello\n");
     let hash = Hash::of(b"hello\n");
     place.space.put_back("deep/down/new.txt", Some(hash), None).unwrap();

@@ -66,7 +66,8 @@ fn tell(said: &mut String, change: &FileChange, done: Option<&FileChange>, taken
         Some(done) => {
             let (more, less) = done.size();
             let verb = if done.before.is_some() { "Changed" } else { "Made" };
-            let _ = writeln!(said, "{verb} {}: {more} lines came, {less} went.", done.path);
+            let lines = if more == 1 { "line" } else { "lines" };
+            let _ = writeln!(said, "{verb} {}: {more} {lines} came, {less} went.", done.path);
             said.push_str(&done.unified(AROUND));
         }
         None => {

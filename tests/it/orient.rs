@@ -312,7 +312,7 @@ fn a_focus_narrows_and_works_in_light() {
     focused(&[]);
     assert_eq!(focused(&["src/net"]), "Set the focus of main to src/net. u undoes it.");
     assert!(focused(&["src/net", "src/nat"]).ends_with("But no file, folder or symbol here is called src/nat."));
-    assert_eq!(focused(&[]), "Took the focus off main. u undoes it.");
+    assert_eq!(focused(&[]), "Took the focus of main off. u undoes it.");
 }
 
 #[test]

@@ -270,7 +270,12 @@ impl Told {
             (_, Standing::None) => "let go",
             (_, to) => to.name(),
         };
-        format!("{at}{to} by {by}, {}", self.step.reason)
+        // That a person decided it is said already.
+        let why = match self.step.reason.as_str() {
+            "" | "decided by the person" => String::new(),
+            why => format!(", {why}"),
+        };
+        format!("{at}{to} by {by}{why}")
     }
 }
 

@@ -368,7 +368,6 @@ fn search_finds_words_in_its_session() {
     assert_eq!(everywhere.len(), 2);
     let here = store.search("quick", Some(two.session), 10).unwrap();
     assert_eq!((here.len(), here[0].node, here[0].session), (1, two.nodes[0].head.id, two.session));
-    assert!(here[0].snippet.contains("quick reply"));
     assert_eq!(store.search("need", None, 10).unwrap()[0].node, id);
     assert!(store.search("need ", None, 10).unwrap().is_empty());
     assert_eq!(store.search("\"quoted\" AND", Some(one.session), 10).unwrap().len(), 0);

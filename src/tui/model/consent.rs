@@ -1,7 +1,7 @@
 //! A call to a tool that waits for a person's word: what is seen of it, and which hunks are taken.
 //! Not for: what it would do (`domain::consent`) or giving the word (`update`).
 
-use crate::domain::consent::{Asking, Deed, Rule, Verdict};
+use crate::domain::consent::{Asking, Deed, Rule, Verdict, chains};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::BranchId;
 use crate::domain::mcp::PREFIX;
@@ -118,7 +118,8 @@ impl Ask {
         Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
     }
 
-    /// The rules that could be made of it: the very same, and where it is a command the like of it.
+    /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
+    /// could begin something else has no like: a star never speaks for it.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
@@ -126,7 +127,7 @@ impl Ask {
             Deed::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
-                if words.len() > 2 && !command.line.contains('\n') {
+                if words.len() > 2 && !chains(&command.line) {
                     rules.push(rule(Some(format!("{} *", words[..2].join(" ")))));
                 }
                 rules
@@ -190,5 +191,10 @@ mod tests {
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);
+        assert_eq!(
+            on(Deed::Run(line("ls; sleep 3; echo hi"))),
+            ["ls; sleep 3; echo hi"],
+            "a star would not speak for it"
+        );
     }
 }

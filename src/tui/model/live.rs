@@ -67,6 +67,7 @@ impl Live {
             self.run = Some(run);
             self.text.clear();
             self.reasoning.clear();
+            self.said.clear();
         }
         self.retry = None;
         self.text.push_str(text);
@@ -79,6 +80,7 @@ impl Live {
         if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
             self.text.clear();
             self.reasoning.clear();
+            self.said.clear();
         }
         if self.user.is_empty() {
             return;
@@ -112,4 +114,21 @@ impl Live {
 pub struct Failed {
     /// The three sentences.
     pub failure: Failure,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_said_does_not_outlive_its_call() {
+        let mut live = Live::open(Arc::from("go"), None, 0);
+        let run = |n| RunId(uuid::Uuid::from_u128(n));
+        live.stream(run(1), "calling", "");
+        live.said.push_str("line 60000");
+        live.stream(run(1), "", "");
+        assert_eq!(live.said, "line 60000", "the same call goes on");
+        live.stream(run(2), "The tool gave", "");
+        assert_eq!((live.text.as_str(), live.said.as_str()), ("The tool gave", ""));
+    }
 }

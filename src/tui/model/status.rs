@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 pub const INDEXING: &str = "indexing";
 /// Topic: a message that was sent waits for its plan.
 pub const WAITING: &str = "waiting";
+/// Topic: a call to a tool waits for a word.
+pub const ASKING: &str = "asking";
 
 /// How much a sentence matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use crate::engine::api::{Request, RuleAct, TraceAct};
 use crate::tui::model::consent::Ask;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::{ASKING, Weight};
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use std::sync::Arc;
@@ -24,13 +24,14 @@ pub(super) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
+        model.status.end(ASKING);
         return model.layers.retain(
             |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
         );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} waits for your word: {key} looks at it.", mcp::shown(&asking.tool));
-    model.status.say(Weight::Notice, text, model.now);
+    model.status.report(ASKING, text, model.now);
 }
 
 /// A piece of a command's output.
@@ -127,17 +128,19 @@ fn always(ask: &Ask) -> Question {
     let mut choices = vec![('n', "no, only this time or not at all".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
-    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, in every session")];
+    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
     let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
     for (key, (rule, (scope, place))) in keys.chars().zip(all) {
         let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
-        choices.push((key, format!("allow {} {place}", words(rule)), act));
+        // The place first: a long line is cut at its end.
+        choices.push((key, format!("{place}: allow {}", words(rule)), act));
     }
     Question {
         title: "Allow it from now on without asking?".into(),
         words: vec![
-            "It is done now, and whatever fits the rule is done without asking. * is anything; a line with ; | & < > or $( \
-             always asks, whatever stands for it. /rules lists the rules and takes them off."
+            "It is done now, and whatever fits the rule is done without asking. * is anything, but no rule with a * \
+             speaks for a line with ; | & < > or $(: such a line is allowed word for word. /rules lists the rules and takes \
+             them off."
                 .into(),
         ],
         choices,

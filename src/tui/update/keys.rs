@@ -162,6 +162,9 @@ fn input(chord: Chord) -> Input {
 
 /// Runs an action, whether by its key, the palette or a command.
 pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
+    if run != Action::Clear {
+        model.clear_at = None;
+    }
     match run {
         Action::Send => ask::enter(model, out),
         Action::Compose => composing::to_editor(model, out),

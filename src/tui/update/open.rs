@@ -300,10 +300,10 @@ fn trust(model: &mut Model) {
     let (title, words, yes) = if trusted {
         ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
     } else {
-        let words = "The model may then read, list and search the files in this folder, and nothing outside it. What it \
-                     reads is sent to the model's server. Each change of a file and each command asks you first, unless a \
-                     rule of yours allows it. Rules of the project (AGENTS.md) go with each call, its skills can be \
-                     loaded; /project shows them.";
+        let words = "The model may then read, list and search the files in this folder, and nothing outside it. A map of \
+                     its code and its rules (AGENTS.md) go with calls, in mode Heavy pieces of code too: Ctrl+O shows each. \
+                     All of that is sent to the model's server. Servers of tools that your settings name are started. Each \
+                     change of a file and each command asks you first, unless a rule of yours allows it.";
         ("Trust this folder?", words, "yes, offer tools here")
     };
     model.layers.push(Layer::Question(Question {

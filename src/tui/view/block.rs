@@ -6,6 +6,7 @@ use super::{paint, tools};
 use crate::domain::ids::BranchId;
 use crate::domain::mark::MarkKind;
 use crate::domain::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::resolved::argument;
 use crate::domain::run::RunCard;
 use crate::domain::state;
 use crate::domain::tokens::Certainty;
@@ -280,7 +281,7 @@ impl Maker<'_> {
         let fixed = self.model.fixes.get(&head.id);
         let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
         let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
-        line.push(Ink::Dim, &format!(" {} ", text::fit(&arguments(&trace.args), room, glyphs.ellipsis)));
+        line.push(Ink::Dim, &format!(" {} ", text::fit(&argument(&trace.args), room, glyphs.ellipsis)));
         let (ink, sign) = tools::sign(self.theme, trace.status);
         line.push(ink, sign);
         line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
@@ -419,7 +420,7 @@ impl Maker<'_> {
     fn open_call(&self, trace: &crate::domain::trace::ToolTrace) -> Line {
         let (ink, sign) = tools::sign(self.theme, trace.status);
         let line = Line::of(Ink::Dim, &format!("{} ", self.theme.glyphs.folded)).with(Ink::Tool, &trace.title());
-        let args = text::fit(&arguments(&trace.args), usize::from(self.width / 2), self.theme.glyphs.ellipsis);
+        let args = text::fit(&argument(&trace.args), usize::from(self.width / 2), self.theme.glyphs.ellipsis);
         line.with(Ink::Dim, &format!(" {args} ")).with(ink, sign)
     }
 
@@ -486,14 +487,4 @@ fn prefix(text: &str, bytes: usize) -> &str {
         end -= 1;
     }
     &text[..end]
-}
-
-/// Arguments of a call in a few words: the values of a flat JSON object, else the text itself.
-pub(super) fn arguments(args: &str) -> String {
-    let Ok(serde_json::Value::Object(map)) = serde_json::from_str(args) else { return args.to_owned() };
-    let words = map.values().map(|value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    words.collect::<Vec<_>>().join(" ")
 }

@@ -295,7 +295,7 @@ pub(super) fn notice(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
-        let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(sign.len() + 2) });
+        let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
         let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
         let shown = if at < last { words[at].plain() } else { rest };
         line.push(ink, &text::fit(shown.trim_end(), notice_room(look.model, area.width), look.theme.glyphs.ellipsis));

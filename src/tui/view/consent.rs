@@ -106,7 +106,10 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
         Deed::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
-            let words = format!("{files} would change: {more} lines come, {less} go.");
+            let come =
+                if more == 1 { "1 line comes".to_owned() } else { format!("{} lines come", text::number(more as u64)) };
+            let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
+            let words = format!("{files} would change: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
         }
     }

@@ -46,6 +46,10 @@ pub(super) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
             let words = "The built-in offline model answers: it quotes its context and is no language model.";
             rows.extend(Flow::plain(words, width, Ink::Dim));
         }
+        if !session.workspace.1 {
+            let words = "No tools, no code: this folder is not trusted. /trust-folder changes that.";
+            rows.extend(Flow::plain(words, width, Ink::Dim));
+        }
         if look.model.facts.first_start {
             rows.push(Line::new());
             rows.extend(found(look, width));

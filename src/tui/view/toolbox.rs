@@ -114,10 +114,7 @@ fn said(look: &Look<'_>, width: usize) -> Option<Line> {
 /// What goes with every call, or why nothing does.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
-        return (
-            "This folder is not trusted: no tools are offered, no server is started. /trust-folder".into(),
-            Ink::Warn,
-        );
+        return ("Not trusted: no tools are offered, no server is started. /trust-folder".into(), Ink::Warn);
     }
     if !all.enabled {
         return ("No tools are offered: the settings or the model's server have none.".into(), Ink::Warn);
@@ -131,6 +128,7 @@ fn head(all: &Toolbox) -> (String, Ink) {
     }
     let servers = all.servers.iter().filter(|server| server.origin != Origin::Own).count();
     let more = match servers {
+        0 if all.file.is_some() => String::new(),
         0 if all.built => " · no servers: [mcpServers.NAME] in your settings, or .mcp.json in the folder".to_owned(),
         0 => " · MCP is not built into this program".to_owned(),
         _ => String::new(),

@@ -3,6 +3,7 @@
 
 use super::{Look, paint};
 use crate::domain::mcp::shown;
+use crate::domain::resolved::argument;
 use crate::domain::trace::{ToolStatus, ToolTrace};
 use crate::tui::model::live::Live;
 use crate::tui::model::{Action, Focus, Model};
@@ -23,6 +24,16 @@ pub(super) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static 
         Some(ToolStatus::Failed | ToolStatus::Refused) => (Ink::Danger, theme.glyphs.fail),
         Some(ToolStatus::Cancelled) => (Ink::Warn, theme.glyphs.out),
     }
+}
+
+/// How long a call took; of one that has not ended, whether it runs or waits for a word.
+pub(super) fn lasted(model: &Model, trace: &ToolTrace) -> String {
+    if trace.status.is_some() {
+        return text::duration(trace.duration_ms);
+    }
+    let mut asks = model.live.values().filter_map(|live| live.asks.as_ref());
+    let waits = asks.any(|asking| asking.tool == trace.name && asking.args == trace.args);
+    if waits { "asks you".into() } else { "running".into() }
 }
 
 pub(super) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
@@ -52,11 +63,11 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
-        let time = time(look, trace);
+        let time = lasted(look.model, trace);
         let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
-            let args = text::fit(&super::block::arguments(&trace.args), room, look.theme.glyphs.ellipsis);
+            let args = text::fit(&argument(&trace.args), room, look.theme.glyphs.ellipsis);
             label.push(Ink::Dim, &format!(" {args}"));
         }
         paint::pair(look.theme, &label, &value, place, buf);
@@ -66,16 +77,6 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
             paint::select(look.theme, place, buf);
         }
     }
-}
-
-/// How long a call took, or that it runs or waits for a word.
-pub(super) fn time(look: &Look<'_>, trace: &ToolTrace) -> String {
-    if trace.status.is_some() {
-        return text::duration(trace.duration_ms);
-    }
-    let asks = look.model.live.values().filter_map(|live| live.asks.as_ref());
-    let waits = asks.into_iter().any(|asks| asks.tool == trace.name && asks.args == trace.args);
-    if waits { "waits" } else { "running" }.into()
 }
 
 /// What a tool at work says, or that it waits for a word.

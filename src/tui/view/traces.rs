@@ -129,10 +129,8 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
         line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
-        line.push(Ink::Dim, &format!(" {dot} {failed} failed"));
-    }
-    if fixed > 0 {
-        line.push(Ink::Dim, &format!(", {fixed} of them fixed later"));
+        let fixed = if fixed > 0 { format!(", {fixed} of them fixed later") } else { String::new() };
+        line.push(Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
     }
     if screen.filtering || !screen.filter.is_empty() {
         line.push(Ink::Accent, &format!(" {dot} / {}", screen.filter));
@@ -184,9 +182,12 @@ fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &m
         let place = Rect { width: place.width.saturating_sub(bar), ..place };
         match row {
             Row::Kind(tool, kind, count, fixed) => {
-                let label = Line::of(Ink::Tool, &shown(tool)).with(Ink::Heading, &format!(" {kind}"));
+                let tool = shown(tool);
                 let fixed = if *fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
                 let value = Line::of(Ink::Dim, &format!("{}{fixed}", text::counted(*count as u64, "time")));
+                let room = usize::from(place.width).saturating_sub(text::width(&tool) + value.width() + 3);
+                let kind = text::fit(kind, room, look.theme.glyphs.ellipsis);
+                let label = Line::of(Ink::Tool, &tool).with(Ink::Heading, &format!(" {kind}"));
                 paint::pair(look.theme, &label, &value, place, buf);
             }
             Row::Call(number) => {
@@ -234,7 +235,7 @@ fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area:
         let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
-    let time = tools::time(look, trace);
+    let time = tools::lasted(look.model, trace);
     value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &format!(" {}", text::fit(&resolved::argument(&trace.args), room, glyphs.ellipsis)));
@@ -365,7 +366,7 @@ impl Whole<'_> {
     fn again(&self, again: &AgainView, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
-            (AgainState::Asks(_), _) => "It waits for your word.".to_owned(),
+            (AgainState::Asks(_), _) => format!("It waits for your word: {}.", self.look.key(Action::AnswerTool)),
             (AgainState::Runs, _) => "It runs.".to_owned(),
             (AgainState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);

@@ -191,7 +191,7 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
         ("what was picked", "Undone: picked 1 item of race-1 onto main"),
         ("the race", "Undone: began a race of 2"),
         ("the fork", "Undone: forked main-2"),
-        ("the mode", "Undone: changed the settings of main"),
+        ("the mode", "Undone: set the mode of main to Heavy"),
         ("the exclusion", "Undone: Excluded"),
     ];
     for (what, said) in steps {

@@ -77,6 +77,13 @@ fn a_long_command_hides_nothing() {
     let screen = stage.screen(80, 24);
     assert!(screen.contains("rm -rf /tmp/x") && screen.contains("end"), "{screen}");
     assert!(screen.contains("202e") || screen.contains("202E"), "what cannot be seen is made visible: {screen}");
+    assert!(screen.contains("run waits for your word"));
+    stage.press("a");
+    let screen = stage.screen(80, 24);
+    let places =
+        screen.contains("1  in this session: allow run") && screen.contains("2  in this folder, every session: allow");
+    assert!(places, "where a rule holds is seen however long its line:\n{screen}");
+    assert!(!screen.contains("3  in this"), "a star would not speak for such a line:\n{screen}");
 }
 
 #[test]
