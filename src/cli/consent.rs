@@ -128,7 +128,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
     }
     if !(io.in_tty && io.err_tty) || io.json {
         io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking)));
-        return Some(Consent::No { why: Some("Nobody could be asked.".into()) });
+        return Some(Consent::Unasked);
     }
     for line in told(asking) {
         io.note(&line);

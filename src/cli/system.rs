@@ -96,7 +96,8 @@ pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         };
         run.io.say(&format!("{mark} {}  {}", column(&finding.subject, 24), finding.text));
         if !finding.todo.is_empty() {
-            run.io.say(&format!("    {}", finding.todo));
+            // This is the doctor.
+            run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));
         }
     }
     Ok(())

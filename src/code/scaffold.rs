@@ -47,7 +47,8 @@ impl Folder {
                 let _ = writeln!(out, "{indent}{name}/{}", folder.names());
                 folder.draw(path, open, out);
             } else {
-                let _ = writeln!(out, "{indent}{name}/ {} files", folder.count);
+                let files = if folder.count == 1 { "file" } else { "files" };
+                let _ = writeln!(out, "{indent}{name}/ {} {files}", folder.count);
             }
             path.pop();
         }

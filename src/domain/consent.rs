@@ -275,6 +275,8 @@ pub enum Consent {
         /// A few words, or none.
         why: Option<String>,
     },
+    /// Nobody could be asked, so it may not.
+    Unasked,
 }
 
 /// A call that waits for a person.

@@ -107,6 +107,12 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// `1 message`, `2 messages`.
+#[must_use]
+pub fn counted(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
+}
+
 /// Counts tokens. Never panics and takes any text; slow on first use (loads a vocabulary), so never on the screen's thread.
 pub trait CountTokens: Send + Sync {
     /// Tokens of `text` in `encoding`.

@@ -58,7 +58,7 @@ impl Core {
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
         let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
-            trace.word = Some("you".into());
+            trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
         if let Some(waiting) = live.asks.take() {
             let _ = waiting.reply.send(Word { consent });

@@ -101,6 +101,9 @@ impl One<'_> {
         };
         let hunks = match self.word(&deed) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
+            Some(Word { consent: Consent::Unasked }) => {
+                return said(ToolStatus::Refused, "[refused] Nothing was done. Nobody could be asked.".to_owned());
+            }
             Some(Word { consent: Consent::No { why } }) => {
                 let why = why.map_or_else(String::new, |why| format!(" {why}"));
                 return said(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));

@@ -362,7 +362,7 @@ pub(super) fn bounds() -> Bounds {
 fn make(root: &Path, path: &Path, now: i64, stop: &AtomicBool, teller: &Teller) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
-    let whole = whole.map_err(|error| Failure::user(format!("{shown} cannot be read: {error}.")))?;
+    let whole = whole.map_err(|error| Failure::user(format!("The path {shown} cannot be read: {error}.")))?;
     if !whole.starts_with(root) {
         return Err(Failure::user(format!("{shown} leads out of this folder.")));
     }

@@ -15,7 +15,7 @@ use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::plan::{ContextPlan, Row, RowKind};
 use crate::domain::provider::ProviderError;
 use crate::domain::run::RunCard;
-use crate::domain::tokens::{CountTokens, Encoding};
+use crate::domain::tokens::{CountTokens, Encoding, counted};
 use crate::store::Store;
 use crate::store::types::StoreError;
 use std::fmt::Write as _;
@@ -246,7 +246,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
-            finding(true, format!("{} sessions{mode}; the file is sound; {last} backups", sessions.len()), "")
+            let (sessions, backups) = (counted(sessions.len() as u64, "session"), counted(last as u64, "backup"));
+            finding(true, format!("{sessions}{mode}; the file is sound; {backups}"), "")
         }
     }];
     if store.purge_pending() {

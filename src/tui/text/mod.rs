@@ -163,7 +163,7 @@ pub fn duration(ms: u64) -> String {
 /// `1 message`, `2 messages`.
 #[must_use]
 pub fn counted(n: u64, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", number(n)) }
+    crate::domain::tokens::counted(n, one)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::domain::plan::Warning;
 use crate::domain::race::BranchRun;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::tag::Tag;
+use crate::domain::tokens::grouped;
 use crate::domain::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
 use crate::tui::model::composer::DraftKind;
@@ -73,9 +74,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
-        Event::Coding { done, files, .. } => {
-            model.status.report("code", format!("reading code, {done} of {files} files"), model.now);
-        }
+        Event::Coding { done, files, .. } => coding(model, done as u64, files as u64),
         Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Servers => toolbox::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
@@ -95,6 +94,11 @@ fn raced(model: &mut Model, record: BranchRun) {
     if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
         session.races.insert(record.branch, record);
     }
+}
+
+fn coding(model: &mut Model, done: u64, files: u64) {
+    let text = format!("reading code, {} of {} files", grouped(done), grouped(files));
+    model.status.report("code", text, model.now);
 }
 
 /// A turn opened.

@@ -190,6 +190,8 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     let area = heading(look, content, area, buf);
     let page = usize::from(area.height);
     let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
+    let most = rows.iter().map(|row| row.tokens).max().unwrap_or_default();
+    let wide = text::number(u64::from(most)).len();
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
             Entry::Section(section, tokens) => {
@@ -217,7 +219,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
-                    one(look, overlay, row, place, buf);
+                    one(look, overlay, row, wide, place, buf);
                 }
             }
             Entry::Item(row, item) => {
@@ -285,7 +287,7 @@ pub(super) fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
 }
 
-fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buffer) {
+fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, wide: usize, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let ink = match row.verdict {
         Verdict::In { .. } => Ink::Text,
@@ -311,7 +313,8 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
         value.push(Ink::Warn, &format!("{} ", glyphs.differs));
     }
     let sign = value.width();
-    value.push(ink, &text::number(u64::from(row.tokens)));
+    let tokens = text::number(u64::from(row.tokens));
+    value.push(ink, &tokens);
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| look.stale(origin)) {
         label.push(Ink::Warn, "stale ");
@@ -321,14 +324,16 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, area: Rect, buf: &mut Buff
     if out {
         why.insert_str(0, if row.verdict == Verdict::Suggested { "suggested: " } else { "out: " });
     }
-    let why_room = if room + sign > 48 { text::width(&why) + 2 } else { 0 };
-    let blank = row.title.is_empty() && row.included();
-    let title = if blank { "(nothing is typed yet)" } else { row.title.as_str() };
-    let title_ink = if blank { Ink::Dim } else { ink };
+    // So that the reasons stand below one another.
+    let blank = wide.saturating_sub(tokens.len() + sign);
+    let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
+    let empty = row.title.is_empty() && row.included();
+    let title = if empty { "(nothing is typed yet)" } else { row.title.as_str() };
+    let title_ink = if empty { Ink::Dim } else { ink };
     label.push(title_ink, &text::fit(title, room - why_room, glyphs.ellipsis));
     let mut right = Line::new();
     if why_room > 0 {
-        right.push(Ink::Dim, &format!("{why}  "));
+        right.push(Ink::Dim, &format!("{why}  {}", " ".repeat(blank)));
     }
     right.pieces.extend(value.pieces);
     paint::pair(look.theme, &label, &right, area, buf);

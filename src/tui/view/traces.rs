@@ -320,6 +320,7 @@ impl Whole<'_> {
                 Some("You ran it again; no message of the conversation holds it.".to_owned())
             }
             Some("you") => Some("Decided by you.".to_owned()),
+            Some("nobody") => Some("Nobody could be asked, so it was refused.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
         rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
