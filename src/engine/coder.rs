@@ -251,12 +251,11 @@ impl Worker {
 
     /// Puts what was read into the index.
     fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
-        let (events, mut told) = (&self.events, None::<Instant>);
+        let (mut told, mut long) = (Instant::now(), false);
         let mut tell = |progress: Progress| {
-            if told.is_none_or(|at| at.elapsed() > TELL) {
-                told = Some(Instant::now());
-                let Progress { done, files, symbols, .. } = progress;
-                let _ = events.send(Event::Coding { done, files, symbols });
+            if told.elapsed() > TELL {
+                (told, long) = (Instant::now(), true);
+                self.tell(progress);
             }
         };
         let mut guard = self.write();
@@ -280,6 +279,9 @@ impl Worker {
         }
         held.progress = done.map_err(failed)?;
         held.round += u64::from(!idle);
+        if long {
+            self.tell(held.progress);
+        }
         drop(guard);
         let graph = self.with(|held| held.index.graph_anew())?;
         if let Some(held) = self.write().as_mut() {
@@ -297,6 +299,10 @@ impl Worker {
             (held.seen, held.took) = (Some(Instant::now()), took);
         }
         Ok(())
+    }
+
+    fn tell(&self, Progress { done, files, symbols, .. }: Progress) {
+        let _ = self.events.send(Event::Coding { done, files, symbols });
     }
 
     fn open(&self, root: &Path) -> Held {

@@ -97,6 +97,9 @@ fn raced(model: &mut Model, record: BranchRun) {
 }
 
 fn coding(model: &mut Model, done: u64, files: u64) {
+    if done >= files {
+        return model.status.end("code");
+    }
     let text = format!("reading code, {} of {} files", grouped(done), grouped(files));
     model.status.report("code", text, model.now);
 }
