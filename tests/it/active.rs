@@ -17,7 +17,7 @@ use pleach::engine::api::{Act, Answer, Event, Item, Request, TaskAct, Told};
 use std::sync::Arc;
 
 /// A window of two turns, leases of two turns, nothing looked up.
-fn spec() -> PolicySpec {
+pub(crate) fn spec() -> PolicySpec {
     PolicySpec {
         name: "layered".into(),
         anchored: false,

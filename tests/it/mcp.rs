@@ -598,19 +598,26 @@ fn reading(mode: &str) -> Scene {
     scene
 }
 
+/// The path under which the newest result is kept, what the model read of it, and the line from which on it may read more.
+fn cut_at(scene: &mut Scene) -> (String, String, u64) {
+    let path = kept_path(&scene.trace().id());
+    let cut = scene.result();
+    let at = cut.find("goes on at line ").unwrap_or_else(|| panic!("{cut}"));
+    let line = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    (path, cut, line)
+}
+
 #[test]
 fn what_was_cut_of_a_servers_result_is_read_in_parts() {
     let mut scene = reading("lines");
-    let trace = scene.trace();
-    let (path, cut) = (kept_path(&trace.id()), scene.result());
-    let at = cut.find("goes on at line ").unwrap_or_else(|| panic!("{cut}"));
-    let line: u64 = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    let (path, cut, line) = cut_at(&mut scene);
     assert!(
         cut.contains(&format!("{path:?} as path")) && cut.contains(&format!("row {} of it\n[…", line - 1)),
         "{cut}"
     );
     assert!(cut.ends_with("row 4000 of it") && cut.len() < 3_300, "{}", cut.len());
     let back = format!("read_file or search with path {path}, from line {line} on");
+    let trace = scene.trace();
     assert_eq!((trace.more.back.clone(), trace.more.kept), (Some(back), trace.truncated_from));
     scene.model.then(call("read_file", &json!({"path": path, "start_line": line, "lines": 2})));
     scene.model.then(call("search", &json!({"path": path, "pattern": "row 2500 "})));
@@ -639,10 +646,7 @@ fn what_was_cut_of_a_servers_result_is_read_in_parts() {
 #[test]
 fn a_result_of_one_long_line_is_read_in_parts_too() {
     let mut scene = reading("wide");
-    let trace = scene.trace();
-    let (path, cut) = (kept_path(&trace.id()), scene.result());
-    let at = cut.find("goes on at line ").unwrap_or_else(|| panic!("{cut}"));
-    let line: u64 = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    let (path, cut, line) = cut_at(&mut scene);
     assert!(line > 5, "{cut}");
     scene.model.then(call("read_file", &json!({"path": path, "start_line": line + 1, "lines": 1})));
     scene.model.then(call("search", &json!({"path": path, "pattern": "\"n\":2500\\D"})));

@@ -10,7 +10,7 @@ use pleach::domain::mark::{Atom, MarkKind};
 use pleach::domain::mode::Mode;
 use pleach::domain::orient::Orienting;
 use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::policy::{PolicySpec, Section};
+use pleach::domain::policy::Section;
 use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, ModuleAct, Planned, ProjectAct, Request};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
@@ -404,14 +404,7 @@ fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
     for trusted in [true, false] {
         let mut bench = bench(&Model::new([]));
         bench.trusted = trusted;
-        let policy = PolicySpec {
-            name: "layered".into(),
-            anchored: false,
-            window_turns: 2,
-            lease_turns: 2,
-            retrieval: false,
-            ..PolicySpec::default()
-        };
+        let policy = crate::active::spec();
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.policies.insert(policy.name.clone(), policy.clone());

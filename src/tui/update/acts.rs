@@ -33,7 +33,11 @@ pub(super) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    if let Some(tool) = super::overlay::tool(model) {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last()
+        && overlay.taken.is_empty()
+        && (overlay.on_tools() || overlay.selected_tool().is_some())
+    {
+        let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
     }
     let (items, act) = match (super::overlay::taken(model), act) {
@@ -51,7 +55,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     model.plan.hurry(model.now);
 }
 
-/// A tool can be left out of a branch's calls and taken in again; it takes no other mark.
+/// A tool can be left out of a branch's calls and taken in again; it takes no other mark. None is the line of all of them.
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {

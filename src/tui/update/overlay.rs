@@ -4,7 +4,6 @@
 
 use super::{send, wire};
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::toolbox::ToolCost;
 use crate::engine::api::{Act, Answer, Item, Request};
 use crate::tui::model::ahead::Ahead;
 use crate::tui::model::layer::{Layer, Reader};
@@ -55,19 +54,6 @@ pub(super) fn taken(model: &Model) -> Option<Vec<Item>> {
     match model.layers.last() {
         Some(Layer::Overlay(overlay)) if !overlay.taken.is_empty() => {
             Some(overlay.taken().into_iter().map(Item::Atom).collect())
-        }
-        _ => None,
-    }
-}
-
-/// The tool that is selected in the list, or that the line of all of them is; none where neither is, or where lines were
-/// taken to be acted on together.
-#[expect(clippy::option_option, reason = "no tool at all, the line of all, one of them")]
-pub(super) fn tool(model: &Model) -> Option<Option<ToolCost>> {
-    match model.layers.last() {
-        Some(Layer::Overlay(overlay)) if overlay.taken.is_empty() => {
-            let one = overlay.selected_tool().cloned();
-            (overlay.on_tools() || one.is_some()).then_some(one)
         }
         _ => None,
     }
