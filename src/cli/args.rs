@@ -2,8 +2,8 @@
 //! Not for: doing what the commands say (their own files).
 
 pub use super::commands::{
-    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, RaceLimits, Replay,
-    SessionCommand, StateCommand,
+    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, Forget, MessageCommand, Plans, RaceLimits,
+    Replay, SessionCommand, StateCommand,
 };
 use super::consent::RulesCommand;
 use super::mcp::McpCommand;
@@ -361,6 +361,10 @@ pub enum Command {
         /// Start empty even where there is a backup.
         #[arg(long, requires = "repair")]
         empty: bool,
+        /// Forget what was learned from a server's refusals: a quirk as the report names it, or `all`. --profile and
+        /// --model say of which.
+        #[arg(long, value_name = "QUIRK", conflicts_with = "repair", value_parser = Forget::read)]
+        forget: Option<Forget>,
     },
     /// Settings.
     #[command(subcommand)]

@@ -1,8 +1,27 @@
 //! The commands of commands: what stands behind `plans`, `branch`, `session` and their like.
 //! Not for: the commands themselves and the flags that all take (`args`).
 
+use crate::domain::model::Quirk;
 use crate::domain::race::{Limits, micro};
 use clap::{Args as ClapArgs, Subcommand};
+
+/// What `doctor` forgets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forget {
+    /// Everything that was learned from refusals.
+    All,
+    /// One quirk.
+    One(Quirk),
+}
+
+impl Forget {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Quirk::ALL.iter().map(|quirk| quirk.name()).collect();
+        let one = Quirk::ALL.into_iter().find(|quirk| quirk.name() == text).map(Self::One);
+        let all = || (text == "all").then_some(Self::All);
+        one.or_else(all).ok_or_else(|| format!("must be all or one of {}", names.join(", ")))
+    }
+}
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]

@@ -2,7 +2,7 @@
 //! Not for: conversations.
 
 use super::Run;
-use super::args::{Args, Command, ConfigCommand};
+use super::args::{Args, Command, ConfigCommand, Forget};
 use super::client::unexpected;
 use super::output::{Io, column, number};
 use super::stop::Stop;
@@ -101,6 +101,16 @@ pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// `doctor --forget`.
+pub(super) fn forget(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
+    let quirk = match forget {
+        Forget::All => None,
+        Forget::One(quirk) => Some(quirk),
+    };
+    let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
+    run.done(Request::ForgetQuirks { profile, model, quirk }, "")
 }
 
 /// The commands that need no engine.

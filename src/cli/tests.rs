@@ -247,6 +247,7 @@ fn card(status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: 0,
     }

@@ -105,6 +105,9 @@ impl Core {
             Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),
             Request::Redo => self.redo(),
+            Request::ForgetQuirks { profile, model, quirk } => {
+                self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
+            }
             Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),

@@ -182,7 +182,7 @@ impl Core {
     /// Looks at the store, the workspace and every profile.
     pub(super) fn doctor(&self, ticket: super::api::Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_finding());
-        let tools = self.examine_servers();
+        let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
@@ -207,6 +207,7 @@ impl Core {
             findings.extend(tokenizer);
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+            findings.extend(quirks);
             findings.extend(tools);
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };

@@ -227,7 +227,8 @@ impl Rules {
 /// What was learned while running: quirks of servers, windows that servers told.
 #[derive(Default)]
 pub(super) struct Learned {
-    pub(super) quirks: HashMap<String, Vec<Quirk>>,
+    /// By profile and model.
+    pub(super) quirks: HashMap<(String, String), Vec<Quirk>>,
     pub(super) models: HashMap<(String, String), ModelInfo>,
     /// Tools of servers that are there and approved.
     pub(super) offered: Arc<Vec<Offered>>,
@@ -257,8 +258,12 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
         get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
     };
-    let profile = profile(setup, learned, &pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone()))?;
+    let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone());
+    let mut profile = setup.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
     let model = model_name(setup, branch, &profile);
+    for quirk in learned.quirks.get(&(name, model.clone())).into_iter().flatten() {
+        quirk.apply(&mut profile.dialect);
+    }
     let set = (setup.models)(&model, &profile);
     // How tokens are counted is what the settings say now, not what they said when the server told its window.
     let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
@@ -308,14 +313,6 @@ fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
     };
     Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
         .todo(format!("Known are: {}.", known.join(", ")))
-}
-
-fn profile(setup: &Setup, learned: &Learned, name: &str) -> Result<Profile, Failure> {
-    let mut profile = setup.profiles.get(name).cloned().ok_or_else(|| unknown("profile", name, setup))?;
-    for quirk in learned.quirks.get(name).into_iter().flatten() {
-        quirk.apply(&mut profile.dialect);
-    }
-    Ok(profile)
 }
 
 /// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer

@@ -4,7 +4,7 @@
 
 use super::{LlmError, clip, fault};
 use crate::domain::model::Profile;
-use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -15,6 +15,8 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Characters that `ProviderError::what` may have.
 const WHAT: usize = 400;
+/// Characters that `Diagnostic::raw` may have.
+const RAW: usize = 2_000;
 
 /// Makes ring the TLS provider of the process. May be called often; clients made here call it themselves.
 pub fn init() {
@@ -88,6 +90,11 @@ impl Endpoint {
     pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
         error.what = clip(&self.scrubbed(&error.what), WHAT);
         error
+    }
+
+    /// A diagnostic as it may leave: no secrets, bounded.
+    pub(super) fn clean_diagnostic(&self, told: Diagnostic) -> Diagnostic {
+        Diagnostic { raw: clip(&self.scrubbed(&told.raw), RAW), ..told }
     }
 
     pub(super) fn scrubbed(&self, text: &str) -> String {

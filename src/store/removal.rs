@@ -106,6 +106,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     let changed = traces(apply, row, &gone)?;
     files(apply, row, &changed)?;
     plans(apply, row, &gone)?;
+    super::runs::forget_raw(apply, row, &gone.ids)?;
     super::retrieval::forget_queries(apply, row)?;
     super::shelves::drop_all(apply, row)?;
     names(apply, row, &gone)?;

@@ -407,6 +407,15 @@ pub enum Request {
     Meters,
     /// Looks for servers and reports (also at first start).
     Doctor,
+    /// Forgets what was learned from a server's refusals.
+    ForgetQuirks {
+        /// Of one profile only.
+        profile: Option<String>,
+        /// Of one model only.
+        model: Option<String>,
+        /// One quirk only.
+        quirk: Option<crate::domain::model::Quirk>,
+    },
     /// Appends a message without calling a model.
     AddMessage {
         /// To which branch.

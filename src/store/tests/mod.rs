@@ -145,6 +145,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: 20,
     }

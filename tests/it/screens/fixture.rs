@@ -131,6 +131,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         total_ms: Some(2_000),
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: NOON,
     }
