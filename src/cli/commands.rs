@@ -17,7 +17,7 @@ pub enum Forget {
 impl Forget {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let names: Vec<&str> = Quirk::ALL.iter().map(|quirk| quirk.name()).collect();
-        let one = Quirk::ALL.into_iter().find(|quirk| quirk.name() == text).map(Self::One);
+        let one = Quirk::from_name(text).map(Self::One);
         let all = || (text == "all").then_some(Self::All);
         one.or_else(all).ok_or_else(|| format!("must be all or one of {}", names.join(", ")))
     }

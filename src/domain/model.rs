@@ -119,6 +119,12 @@ impl Quirk {
         }
     }
 
+    /// Reads the name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|quirk| quirk.name() == name)
+    }
+
     /// Whether a request holds what this quirk would change. A refusal of a request that does not teaches nothing.
     #[must_use]
     pub fn held_in(self, request: &Value) -> bool {

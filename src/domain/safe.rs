@@ -158,6 +158,25 @@ mod tests {
         assert_eq!(Safe::hidden("hi\u{e0041}\u{200b}"), 2);
     }
 
+    /// By Unicode's own properties, whatever our list says.
+    #[test]
+    fn every_character_that_nobody_sees_is_marked() {
+        let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").unwrap();
+        // White space that is laid out, and what changes how the character before it looks.
+        let laid_out = ['\n', '\t', '\u{fe0e}', '\u{fe0f}'];
+        let drawn =
+            |c: char| matches!(u32::from(c), 0x600..=0x605 | 0x6DD | 0x70F | 0x890..=0x891 | 0x8E2 | 0x110BD | 0x110CD);
+        let wrong: Vec<String> = ('\0'..=char::MAX)
+            .filter(|c| !laid_out.contains(c) && !drawn(*c))
+            .filter(|c| {
+                let marked = Safe::line(&c.to_string()).as_str() != c.to_string();
+                marked != unseen.is_match(&c.to_string())
+            })
+            .map(|c| format!("{:04X}", u32::from(c)))
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
     proptest! {
         #[test]
         fn no_control_survives(raw in any::<String>()) {

@@ -434,6 +434,19 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_comes_in_pieces_is_joined() {
+        let name = "read_file";
+        for (a, b) in (0..=name.len()).flat_map(|a| (a..=name.len()).map(move |b| (a, b))) {
+            let pieces = [
+                piece(Some(0), "a", &name[..a], ""),
+                piece(Some(0), "", &name[a..b], "{"),
+                piece(Some(0), "", &name[b..], "}"),
+            ];
+            assert_eq!(calls(&each(&pieces)), [of("a", name, "{}")], "cut at {a} and {b}");
+        }
+    }
+
+    #[test]
     fn calls_by_id_and_by_place() {
         let by_id = [piece(None, "a", "f", "1"), piece(None, "b", "g", "2"), piece(None, "a", "", "3")];
         assert_eq!(calls(&each(&by_id)), [of("a", "f", "13"), of("b", "g", "2")]);

@@ -229,12 +229,12 @@ impl Reading {
             (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
         } else if self.chunks.nameless() {
             let what = "the answer calls a tool without naming it, so no tool was run";
-            (CallEnd::Errored, Some(problem(Kind::Protocol, what)))
+            (CallEnd::Errored, Some(no_answer(what)))
         } else if self.spoken {
             (CallEnd::Complete, None)
         } else {
             let what = format!("the answer has neither words nor a call of a tool (finish reason {reason})");
-            (CallEnd::Errored, Some(problem(Kind::Protocol, what)))
+            (CallEnd::Errored, Some(no_answer(what)))
         }
     }
 
@@ -376,12 +376,16 @@ fn is_filter(reason: &str) -> bool {
     names.iter().any(|name| name.eq_ignore_ascii_case(reason))
 }
 
+fn no_answer(what: impl Into<String>) -> ProviderError {
+    ProviderError { hint: "Ask again, or try another model.".to_owned(), ..problem(Kind::Protocol, what) }
+}
+
 fn empty(finish: Option<&str>) -> ProviderError {
     match finish {
         Some(reason) if is_filter(reason) => {
             problem(Kind::Refused, "the server's content filter held the whole answer back")
         }
-        Some(reason) => problem(Kind::Protocol, format!("the answer was empty (finish reason {reason})")),
+        Some(reason) => no_answer(format!("the answer was empty (finish reason {reason})")),
         None => problem(Kind::Protocol, "the server closed the connection without a word of an answer"),
     }
 }

@@ -41,3 +41,4 @@ mod traces;
 mod versions;
 mod whatif;
 mod wire;
+mod wire_faults;
