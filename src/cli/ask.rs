@@ -214,6 +214,7 @@ impl Turn {
         if until > self.shown && !run.io.json {
             run.io.words(&self.text[self.shown..until]);
             self.shown = until;
+            run.client.line(true, &mut run.io);
         }
     }
 
@@ -231,6 +232,7 @@ impl Turn {
         if !printed.is_empty() {
             run.io.end_line(&printed);
         }
+        run.client.line(false, &mut run.io);
         self.text.clear();
         self.shown = 0;
     }
