@@ -224,8 +224,7 @@ impl Run<'_, '_> {
                 files::export(self, *format, *all, *mask, output.as_deref())
             }
             Some(Command::Models) => system::models(self),
-            Some(Command::Doctor { forget: Some(forget), .. }) => system::forget(self, *forget),
-            Some(Command::Doctor { .. }) => system::doctor(self),
+            Some(Command::Doctor { forget, .. }) => system::doctor(self, *forget),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 system::local(args, &Ok(self.config.clone()), &mut self.io)
             }

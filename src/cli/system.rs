@@ -72,7 +72,10 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
 }
 
 /// `doctor`.
-pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+pub(super) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
+    if let Some(forget) = forget {
+        return forget_quirks(run, forget);
+    }
     let findings = match run.client.call(Request::Doctor, &mut run.io)? {
         Answer::Doctor(findings) => findings,
         other => return Err(unexpected(&other)),
@@ -104,7 +107,7 @@ pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 }
 
 /// `doctor --forget`.
-pub(super) fn forget(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
+fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
     let quirk = match forget {
         Forget::All => None,
         Forget::One(quirk) => Some(quirk),

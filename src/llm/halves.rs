@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// UTF-16 units as a JSON text.
-    pub(crate) fn json(units: &[u16]) -> String {
+    fn json(units: &[u16]) -> String {
         let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
         format!("\"{escaped}\"")
     }

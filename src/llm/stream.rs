@@ -22,6 +22,7 @@ use std::sync::Arc;
 const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 
 /// Reads one answer.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about what came")]
 pub struct Reading {
     chunks: Chunks,
     shape: Shape,
