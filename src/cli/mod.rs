@@ -46,7 +46,8 @@ use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
-use output::{Io, in_commands, sentence};
+pub use interrupt::outlive_file_limit;
+use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -98,10 +99,12 @@ pub fn fail(args: &Args, failure: &Failure) -> u8 {
 }
 
 fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<'_>) -> u8) -> u8 {
-    let (mut out, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let (stdout, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let (out_tty, err_tty) = (stdout.is_terminal(), err.is_terminal());
+    let mut out = Outlet::new(stdout);
     let io = Io {
-        out_tty: out.is_terminal(),
-        err_tty: err.is_terminal(),
+        out_tty,
+        err_tty,
         in_tty: input.is_terminal(),
         out: &mut out,
         err: &mut err,
@@ -109,7 +112,18 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
         json: args.global.json,
         interrupts,
     };
-    work(io)
+    let code = work(io);
+    let Some(failed) = out.close() else { return code };
+    let _ = writeln!(err, "pleach: {}", Safe::line(&unwritten(&failed)));
+    if code == 0 { 1 } else { code }
+}
+
+/// Said when standard output refused what was to be printed.
+fn unwritten(failed: &std::io::Error) -> String {
+    let what = sentence(&format!("Standard output cannot be written: {failed}"));
+    format!(
+        "{what} What was printed is not complete; the store keeps what the command did. Print it again to a place with room."
+    )
 }
 
 /// Runs a command on given streams, and gives its exit code.
@@ -158,8 +172,10 @@ pub fn parse() -> Result<Args, u8> {
     Args::try_parse().map_err(|error| {
         if !error.use_stderr() {
             // Help and version are our own words.
-            let _ = error.print();
-            return 0;
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            let Err(failed) = printed.or_else(output::unless_closed) else { return 0 };
+            let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&unwritten(&failed)));
+            return 1;
         }
         // It repeats what was typed, and that may come from anywhere.
         let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));

@@ -157,7 +157,7 @@ fn a_kill_before_the_first_word() {
 fn no_room(home: &Home, server: &Server) -> std::process::Command {
     home.ok(&["session", "new"]);
     let size = std::fs::metadata(home.store()).unwrap().len() / 1_024 + 48;
-    let line = format!("ulimit -S -f {size}; trap '' XFSZ; exec {} ask 'a question'", env!("CARGO_BIN_EXE_pleach"));
+    let line = format!("ulimit -S -f {size}; exec {} ask 'a question'", env!("CARGO_BIN_EXE_pleach"));
     let mut command = std::process::Command::new("/bin/bash");
     command.args(["-c", &line]).env_clear().envs(home.env()).env("OPENAI_BASE_URL", server.base_url());
     command.current_dir(home.workspace()).stdin(std::process::Stdio::null());
