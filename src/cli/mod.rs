@@ -188,10 +188,10 @@ impl Run<'_, '_> {
         match &args.command {
             None if args.plain => plain::plain(self),
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
-            Some(Command::Ask { text, request: None }) => ask::ask(self, text),
-            Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),
-            Some(Command::Edit { message, text }) => ask::edit(self, message, text),
-            Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
+            Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
+            Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
+            Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),
+            Some(Command::Regenerate { message, wait }) => ask::regenerate(self, message.as_deref(), *wait),
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
                 code::find(self, query, batch.as_deref(), dir.as_deref())
             }

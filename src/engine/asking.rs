@@ -336,6 +336,7 @@ impl Core {
             self.hurry(branch, &draft);
         }
         self.may_ask(branch, &draft)?;
+        self.claim(branch)?;
         let current = self.revision(branch);
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;

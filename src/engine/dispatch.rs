@@ -40,6 +40,7 @@ impl Core {
                 self.by_hand(ticket, branch, draft, body, true)
             }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Turn { branch, wait: true } => self.await_claim(ticket, branch),
             Request::Aside { branch, text } => self.aside(ticket, branch, text),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -142,6 +143,7 @@ impl Core {
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
+            Request::Turn { branch, .. } => Ok(self.give_back(branch)),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
