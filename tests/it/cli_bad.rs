@@ -483,3 +483,35 @@ fn standard_output_without_room() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()), (Some(0), ""));
 }
+
+/// A store whose file vanished, and one in which something is missing: said, with what to do, and never begun anew in silence.
+#[test]
+fn a_store_that_vanished_and_one_with_a_hole() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "hi"]);
+    let findings = home.json(&["doctor"]);
+    let content = |findings: &Value| {
+        findings.as_array().unwrap().iter().find(|it| it["subject"] == "store content").unwrap().clone()
+    };
+    let well = content(&findings);
+    assert_eq!((&well["ok"], &well["messages"], &well["faults"]), (&true.into(), &"2".into(), &"".into()));
+    for missing in [true, false] {
+        if missing { std::fs::remove_file(home.store()) } else { std::fs::write(home.store(), "") }.unwrap();
+        let said = home.run(&["ask", "again"]);
+        told(&said, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
+        assert_eq!(home.store().exists(), !missing, "nothing was begun");
+        told(&home.run(&["doctor", "--repair"]), 2, &["--yes", ".backup-2"]);
+        let mended = home.json(&["doctor", "--repair", "--yes"]);
+        assert_eq!(mended["moved"].is_null(), missing, "{mended}");
+        holds(&home, &["hi", "ok"]);
+    }
+    let store = rusqlite::Connection::open(home.store()).unwrap();
+    store.execute_batch("DROP INDEX node_by_parent").unwrap();
+    drop(store);
+    let hurt = content(&home.json(&["doctor"]));
+    assert_eq!((&hurt["ok"], &hurt["faults"]), (&false.into(), &"the index node_by_parent is missing".into()));
+    assert!(hurt["todo"].as_str().unwrap().contains("doctor --repair"), "{hurt}");
+    home.ok(&["doctor", "--repair", "--yes"]);
+    assert_eq!(content(&home.json(&["doctor"]))["ok"], true);
+    holds(&home, &["hi", "ok"]);
+}
