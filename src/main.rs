@@ -16,7 +16,6 @@ fn main() -> std::process::ExitCode {
         Ok(args) => args,
         Err(code) => return code.into(),
     };
-    cli::outlive_file_limit();
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
     let (env, store) = (Environment::of_process(), args.global.store.clone());
     let loaded = load(Sources { env, workspace, store, overrides: args.overrides() });

@@ -40,7 +40,7 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
         return Ok(view);
     }
     let pressed = (run.io.interrupts)();
-    let ticket = run.client.send(Request::Turn { branch: view.current, wait: true });
+    let ticket = run.client.send(Request::Turn(view.current, true));
     loop {
         if (run.io.interrupts)() > pressed {
             let left = Failure::user("You left the line.").kept("Your message was not saved and nothing was sent.");

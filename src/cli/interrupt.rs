@@ -22,7 +22,7 @@ pub(super) fn count() -> Arc<AtomicUsize> {
 /// From here on the system refuses a write beyond the file size limit (`ulimit -f`), as a full disk does, and no longer
 /// ends the program. Programs that this one starts get the system's default again, as with every handled signal.
 #[cfg(unix)]
-pub fn outlive_file_limit() {
+pub(super) fn outlive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let _inside = runtime.enter();
@@ -32,7 +32,7 @@ pub fn outlive_file_limit() {
 
 /// Only Unix ends a program for the size of a file.
 #[cfg(not(unix))]
-pub fn outlive_file_limit() {}
+pub(super) fn outlive_file_limit() {}
 
 #[cfg(unix)]
 async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {

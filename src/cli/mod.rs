@@ -46,7 +46,6 @@ use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
-pub use interrupt::outlive_file_limit;
 use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -163,12 +162,14 @@ fn told(failure: &Failure) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the command line. What clap has to say is said here; then the exit code comes back.
+/// Begins: the file size limit no longer ends the program, and the command line is read. What clap has to say is said
+/// here; then the exit code comes back.
 ///
 /// # Errors
 /// The exit code, when there is nothing to run.
 pub fn parse() -> Result<Args, u8> {
     use clap::Parser as _;
+    interrupt::outlive_file_limit();
     Args::try_parse().map_err(|error| {
         if !error.use_stderr() {
             // Help and version are our own words.

@@ -408,6 +408,7 @@ impl Core {
         if opened.as_ref().is_err_and(elsewhere) {
             self.look();
         }
+        self.drop_claims();
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How a program that asks is known to others.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -68,7 +69,7 @@ impl Store {
             Err(TryLockError::Error(error)) => Err(error),
         }) {
             Ok(Some(file)) => Ok(signed(file, path, asker)),
-            Ok(None) => Err(std::fs::read(&path).ok().and_then(|who| serde_json::from_slice(&who).ok())),
+            Ok(None) => Err(who(&path)),
             Err(error) => Ok(unlocked(path, &error)),
         }
     }
@@ -168,6 +169,18 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at(_file: &File, _path: &Path) -> bool {
     true
+}
+
+/// Who holds a claim. One that was taken just now is signed in a moment.
+fn who(path: &Path) -> Option<Asker> {
+    (0..20).find_map(|_| {
+        let read = std::fs::read(path).ok()?;
+        let found = serde_json::from_slice(&read).ok();
+        if found.is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        found
+    })
 }
 
 /// Writes into the file who holds it.

@@ -202,14 +202,8 @@ pub enum Request {
         /// The plan on the screen.
         plan: Option<Hash>,
     },
-    /// Waits in line until no other program asks on a branch; answered when the next `Ask` there is ours. Or gives that
-    /// right back unused.
-    Turn {
-        /// Which branch.
-        branch: BranchId,
-        /// Wait for it.
-        wait: bool,
-    },
+    /// Waits until no other program asks on a branch, answered when the next `Ask` is ours; or (false) gives that back.
+    Turn(BranchId, bool),
     /// Stops the open turn of a branch; what came is kept.
     Cancel {
         /// Which.

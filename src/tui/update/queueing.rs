@@ -33,7 +33,7 @@ pub(super) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    super::send(model, Request::Turn { branch, wait: true }, Pending::Turn(branch), out);
+    super::send(model, Request::Turn(branch, true), Pending::Turn(branch), out);
 }
 
 /// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
@@ -41,7 +41,7 @@ pub(super) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
-                super::send(model, Request::Turn { branch, wait: false }, Pending::Kept, out);
+                super::send(model, Request::Turn(branch, false), Pending::Kept, out);
             }
         }
         Err(why) => {

@@ -380,15 +380,15 @@ fn a_message_waits_for_another_program() {
         let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
         let what = "Somebody else is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
         stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
-        assert!(stage.screen(140, 30).contains("the command line of process 7"), "who asks is said");
+        assert!(stage.screen(140, 30).contains("Somebody else is asking on main"), "who asks is said");
         stage.press("w");
         assert_eq!(asks(&stage).len(), 1, "nothing goes while the other asks");
         assert!(stage.screen(100, 30).contains("queued 1: hello") && stage.model.composer.is_empty());
         if taken_back {
             stage.press("alt-q");
         }
-        stage.reply(|r| matches!(r, Request::Turn { wait: true, .. }), Answer::Done(String::new()));
-        let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn { wait: false, .. }));
+        stage.reply(|r| matches!(r, Request::Turn(_, true)), Answer::Done(String::new()));
+        let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(_, false)));
         assert_eq!((asks(&stage).len(), given_back), if taken_back { (1, true) } else { (2, false) });
     }
 }
