@@ -26,7 +26,8 @@ MESSAGE and ITEM take a message's id, a unique prefix of one, or the id it had w
 TEXT may be `-` for standard input.
 --json prints one JSON value (an array for lists), with hidden characters escaped.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 6 another program is asking
+on the branch (see --wait), 130 interrupted.
 Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR, NO_MOTION.";
 
 /// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
@@ -98,6 +99,9 @@ pub enum Command {
         /// well from `plan --request`; what you edited is written down as such.
         #[arg(long, value_name = "FILE")]
         request: Option<PathBuf>,
+        /// Where another program is asking on the branch, wait in line for your turn; Ctrl+C leaves the line.
+        #[arg(long)]
+        wait: bool,
     },
     /// Solve the plan of a message and print it; nothing is sent.
     Plan {
@@ -296,11 +300,17 @@ pub enum Command {
         /// The new words; `-` reads standard input.
         #[arg(required = true)]
         text: Vec<String>,
+        /// Wait in line where another program is asking on the branch.
+        #[arg(long)]
+        wait: bool,
     },
     /// Ask for another answer; the old one stays beside it.
     Regenerate {
         /// To which of your messages; the last one when left out.
         message: Option<String>,
+        /// Wait in line where another program is asking on the branch.
+        #[arg(long)]
+        wait: bool,
     },
     /// Show the branch's context mode, or change it.
     Mode {

@@ -132,7 +132,8 @@ impl<'a> Client<'a> {
                 (true, 0) => format!("{path}: {of} files are read, being summed up"),
                 (true, tokens) => format!("{path}: {tokens} tokens so far"),
             }),
-            Event::Alarm(text) => io.note(&format!("warning: {text}")),
+            Event::Room(None) => io.note("there is room again: what waited is in the store"),
+            Event::Alarm(text) | Event::Room(Some(text)) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);
                 let why = why.trim_end_matches('.');

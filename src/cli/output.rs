@@ -7,7 +7,7 @@ use crate::domain::failure::Failure;
 use crate::domain::safe::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::{BufRead, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 /// Most bytes that are read from standard input as a text.
 const MOST_INPUT: u64 = 256 << 20;
@@ -36,10 +36,56 @@ pub struct Io<'a> {
     pub interrupts: &'a dyn Fn() -> usize,
 }
 
+/// Standard output that remembers why it could not be written. A reader that went away (`| head`) is no fault.
+pub struct Outlet<W: Write> {
+    to: W,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Outlet<W> {
+    /// Writes there.
+    pub fn new(to: W) -> Self {
+        Self { to, failed: None }
+    }
+
+    /// Writes what still waits; gives the first error.
+    pub fn close(mut self) -> Option<io::Error> {
+        let _ = self.flush();
+        self.failed
+    }
+
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            if self.failed.is_none() && kind != ErrorKind::Interrupted {
+                self.failed = unless_closed(error).err();
+            }
+            kind.into()
+        })
+    }
+}
+
+/// A reader that went away is no failure.
+pub fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+impl<W: Write> Write for Outlet<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.to.write(bytes);
+        self.noted(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.to.flush();
+        self.noted(result)
+    }
+}
+
 impl Io<'_> {
     /// A line for people.
     pub fn say(&mut self, text: &str) {
-        // A reader that went away (`| head`) is no fault of the command.
+        // What cannot be written is told once, at the end (see `Outlet`).
         let _ = writeln!(self.out, "{}", Safe::text(text));
     }
 

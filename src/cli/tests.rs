@@ -462,7 +462,7 @@ fn exit_codes_say_whose_matter_it_is() {
         |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
     for (kind, code) in [
         (FailureKind::User, 1),
-        (FailureKind::Busy, 1),
+        (FailureKind::Busy, 6),
         (FailureKind::Config, 2),
         (FailureKind::Blocked, 3),
         (FailureKind::Provider, 4),

@@ -63,7 +63,7 @@ pub enum StartWith {
 /// What was done about a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
-    /// Where the damaged file is now.
+    /// Where the damaged file is now; empty where there was none.
     pub moved: String,
     /// The copy that took its place.
     pub from: Option<BackupCard>,
@@ -75,7 +75,10 @@ impl Mended {
     /// What to tell.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let mut said = vec![format!("The damaged store was moved, as it is, to {}.", self.moved)];
+        let mut said = Vec::new();
+        if !self.moved.is_empty() {
+            said.push(format!("The damaged store was moved, as it is, to {}.", self.moved));
+        }
         said.push(match &self.from {
             Some(backup) => format!("The store is now the backup of {}.", backup.about()),
             None => "The store is empty now.".into(),

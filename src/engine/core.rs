@@ -76,6 +76,8 @@ pub(super) enum Inbox {
     ProjectChanged,
     /// A summary of a part of the program was made, or could not be.
     Moduled(Box<Moduled>),
+    /// The right to ask on a branch, which was waited for.
+    Claimed(Ticket, BranchId, Box<crate::store::claims::Claim>),
     /// The door was closed.
     Stop,
 }
@@ -89,6 +91,8 @@ pub(super) struct Core {
     pub(super) sessions: HashMap<SessionId, Session>,
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
+    /// Branches on which only this program may ask now.
+    pub(super) claims: HashMap<BranchId, super::claims::Held>,
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
@@ -163,6 +167,7 @@ impl Core {
             sessions: HashMap::new(),
             current: None,
             live: HashMap::new(),
+            claims: HashMap::new(),
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
@@ -230,8 +235,10 @@ impl Core {
                 Inbox::Look => self.look(),
                 Inbox::ProjectChanged => self.project_changed(),
                 Inbox::Moduled(made) => self.moduled(*made),
+                Inbox::Claimed(ticket, branch, claim) => self.claimed(ticket, branch, *claim),
                 Inbox::Stop => break,
             }
+            self.drop_claims();
         }
         self.setup.foreign.close();
         self.planner.close();

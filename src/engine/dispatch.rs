@@ -19,6 +19,7 @@ impl Core {
     /// The same, whether servers of tools are still starting or not.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
+            self.drop_claims();
             self.answer(ticket, Err(failure));
         }
     }
@@ -40,6 +41,7 @@ impl Core {
                 self.by_hand(ticket, branch, draft, body, true)
             }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Turn(branch, true) => self.await_claim(ticket, branch),
             Request::Aside { branch, text } => self.aside(ticket, branch, text),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -145,6 +147,7 @@ impl Core {
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
+            Request::Turn(branch, false) => Ok(self.give_back(branch)),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),

@@ -277,6 +277,7 @@ impl Core {
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "What had come and was saved is restored at the next start.";
+        self.drop_claims();
         self.say(Event::TurnClosed { branch, draft, failure: Some(failure.kept(kept)) });
     }
 

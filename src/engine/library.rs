@@ -219,6 +219,14 @@ impl Core {
         for transcript in reading.transcripts {
             match self.import_one(&transcript) {
                 Ok(imported) => sessions.push(imported),
+                // What the store refuses for one conversation it refuses for the next.
+                Err(failure) if failure.kind == FailureKind::Store => {
+                    return Err(failure.kept(match sessions.len() {
+                        0 => "Nothing was imported.".into(),
+                        1 => "The first conversation was imported.".into(),
+                        whole => format!("The first {whole} conversations were imported."),
+                    }));
+                }
                 Err(failure) => skipped.push(Skipped { place: "session".into(), why: failure.to_string() }),
             }
         }

@@ -77,6 +77,7 @@ pub(super) struct Live {
 impl Core {
     /// Writes the run and starts the call of a turn's first round.
     pub(super) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
+        self.claim(id)?;
         let branch = self.branch(id)?;
         let question = self.asked(&branch, draft)?;
         let session = self.session_of(id)?;

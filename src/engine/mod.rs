@@ -12,6 +12,7 @@ mod assemble;
 mod candidates;
 mod capsules;
 mod cards;
+mod claims;
 mod code_rows;
 mod code_tools;
 mod codebase;
@@ -205,9 +206,9 @@ fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sende
             let said = format!(
                 "The store cannot be written ({why}). What comes stays on the screen and is tried again every second; make room."
             );
-            drop(events.send(Event::Alarm(said)));
+            drop(events.send(Event::Room(Some(said))));
         }
-        (Some(_), None) => drop(events.send(Event::Notice("There is room again: what waited is in the store.".into()))),
+        (Some(_), None) => drop(events.send(Event::Room(None))),
         _ => {}
     }
     *before = now;

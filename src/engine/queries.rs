@@ -230,9 +230,10 @@ impl Core {
     }
 }
 
+const MEND: &str = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
+
 /// How the store is, the whole of it read once.
 fn store_findings(store: &Store) -> Vec<Finding> {
-    let mend = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
     let finding = |ok, text: String, todo: &str| Finding {
         subject: "store".into(),
         ok: Some(ok),
@@ -242,8 +243,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), mend),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), mend),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -251,6 +252,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
             finding(true, format!("{sessions}{mode}; the file is sound; {backups}"), "")
         }
     }];
+    found.push(content_finding(store));
     if store.purge_pending() {
         let text = "removed text still stands in the log, because another program is reading it".into();
         found.push(Finding {
@@ -262,6 +264,28 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         });
     }
     found
+}
+
+/// Whether what the store holds belongs together.
+fn content_finding(store: &Store) -> Finding {
+    let (ok, text, facts) = match store.examine() {
+        Err(error) => (false, error.to_string(), Vec::new()),
+        Ok(seen) => {
+            let messages = counted(seen.messages, "message");
+            let whole = format!("{messages}: every table, index, head, parent and hash is as it should be");
+            let facts = vec![
+                ("tables", seen.schema.to_string()),
+                ("branches", seen.branches.to_string()),
+                ("messages", seen.messages.to_string()),
+                ("contents", seen.contents.to_string()),
+                ("faults", seen.faults.join("; ")),
+            ];
+            let ok = seen.faults.is_empty();
+            (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
+        }
+    };
+    let todo = if ok { "" } else { MEND };
+    Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 
 /// How the models that were asked count, beside our estimates.

@@ -209,8 +209,8 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name \
-                    another store with --store.";
+const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup (with --empty \
+                    from nothing); or name another store with --store.";
 
 /// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
 ///

@@ -1,7 +1,7 @@
 //! Opening the store: its files, its locks, what kind of file it is, and what to do where it cannot be written.
 //! Not for: the tables (`schema`).
 
-use super::damage::STRANGER;
+use super::damage::{STRANGER, vanished};
 use super::owners::Owners;
 use super::pool::{Pool, reader};
 use super::types::StoreError;
@@ -111,6 +111,9 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
     }
     let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
     lock_gate(&gate, notices);
+    if let Some(why) = vanished(path) {
+        return Err(Refusal::Failed(StoreError::Corrupt { path: String::new(), why }));
+    }
     // Made before SQLite sees it: the log and its index take the file's mode.
     let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
     if size > 0 {

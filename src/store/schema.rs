@@ -32,6 +32,12 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), Stor
     })
 }
 
+/// Makes the tables of an older version in an empty file.
+pub(super) fn migrate_to(conn: &mut Connection, version: i64) -> Result<(), StoreError> {
+    let steps = usize::try_from(version).unwrap_or_default().min(STEPS.len());
+    if steps == 0 { Ok(()) } else { migrate(conn, &STEPS[..steps]) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -202,6 +202,8 @@ pub enum Request {
         /// The plan on the screen.
         plan: Option<Hash>,
     },
+    /// Waits until no other program asks on a branch, answered when the next `Ask` is ours; or (false) gives that back.
+    Turn(BranchId, bool),
     /// Stops the open turn of a branch; what came is kept.
     Cancel {
         /// Which.

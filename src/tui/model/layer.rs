@@ -78,6 +78,10 @@ impl Reader {
 /// What a choice in a question does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
+    /// Ask for a file for what the store could not take.
+    SaveUnsaved,
+    /// Quit, whatever is lost.
+    Leave,
     /// Only closes the question.
     Close,
     /// Runs an action.
@@ -146,6 +150,8 @@ pub enum Purpose {
     EditMemory(MemoryId),
     /// The name of a copy of this policy.
     CopyPolicy(String),
+    /// The file for what the store could not take.
+    SaveUnsaved,
     /// A message's name.
     Label(NodeId),
     /// What looking at code keeps to on the branch stood on.

@@ -38,6 +38,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 asked(model, branch, draft, result);
             }
         }
+        (Pending::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
         (Pending::Bodies(_), result) => bodies(model, result),
         (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
@@ -70,6 +71,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Kept, Ok(_)) | (Pending::Steps(_) | Pending::Typed(_), Err(_)) => {}
+        (Pending::Kept, Err(failure)) => composing::unkept(model, &failure),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {

@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, calls, compare, drafts, find, lists, queueing, send, tree};
+use super::{acts, branches, calls, compare, drafts, find, lists, queueing, send, tree};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
@@ -376,9 +376,11 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Act::Wait(branch, draft) => {
             if !queueing::put(model, branch, &draft) {
-                ask::ask(model, branch, draft, None, out);
+                queueing::wait_for_others(model, branch, draft, out);
             }
         }
+        Act::SaveUnsaved => super::leaving::save(model),
+        Act::Leave => model.quit = true,
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
@@ -445,6 +447,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: Some(text) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::SaveUnsaved => super::leaving::named(model, text, out),
         Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
         Purpose::Focus => super::focus::set(model, &text, out),
         Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),
