@@ -3,7 +3,7 @@
 
 pub use super::commands::{
     BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, RaceLimits, Replay,
-    SessionCommand, StateCommand,
+    SessionCommand, StateCommand, WithBackups,
 };
 use super::consent::RulesCommand;
 use super::mcp::McpCommand;
@@ -362,6 +362,18 @@ pub enum Command {
         #[arg(long, requires = "repair")]
         empty: bool,
     },
+    /// The backups beside the store, and whether they still hold what was removed from it for good.
+    Backups {
+        /// Remove it from them too.
+        #[arg(long, conflicts_with = "delete")]
+        rewrite: bool,
+        /// Delete those that hold it. This cannot be undone.
+        #[arg(long)]
+        delete: bool,
+        /// Do not ask.
+        #[arg(short, long, requires = "delete")]
+        yes: bool,
+    },
     /// Settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -465,6 +477,10 @@ mod tests {
         "plans diff abc def --json",
         "plans diff abc",
         "plans why abc --message --json",
+        "backups",
+        "backups --rewrite",
+        "backups --delete -y",
+        "message remove M -y --backups rewrite",
         "traces --failed --tool run --json",
         "traces --filter state:unfixed --grouped --whole-session",
         "traces show abc --json",

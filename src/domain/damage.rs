@@ -20,6 +20,43 @@ impl BackupCard {
     }
 }
 
+/// A copy, and whether it still holds what was removed from the store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holding {
+    /// The copy.
+    pub backup: BackupCard,
+    /// Messages and sessions in it that were removed from the store for good.
+    pub removed: u64,
+    /// Why nothing could be told of it, or done about it.
+    pub fault: Option<String>,
+}
+
+/// What to do with copies that still hold what was removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackupAct {
+    /// Only tell.
+    List,
+    /// Remove it from them too.
+    Rewrite,
+    /// Delete them.
+    Delete,
+}
+
+/// What is said of the copies that still hold what was removed; nothing where none does.
+#[must_use]
+pub fn holding_sentence(all: &[Holding]) -> Option<String> {
+    let still: Vec<&Holding> = all.iter().filter(|copy| copy.removed > 0 || copy.fault.is_some()).collect();
+    let list = still.iter().map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>().join(", ");
+    let (how, them) = match still.len() {
+        0 => return None,
+        1 => ("One backup still holds".to_owned(), "it"),
+        many => (format!("{many} backups still hold"), "them"),
+    };
+    Some(format!(
+        "{how} what was removed: {list}. pleach backups --rewrite removes it there too; pleach backups --delete deletes {them}."
+    ))
+}
+
 /// A damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
