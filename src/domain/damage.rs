@@ -45,16 +45,24 @@ pub enum BackupAct {
 /// What is said of the copies that still hold what was removed; nothing where none does.
 #[must_use]
 pub fn holding_sentence(all: &[Holding]) -> Option<String> {
-    let still: Vec<&Holding> = all.iter().filter(|copy| copy.removed > 0 || copy.fault.is_some()).collect();
-    let list = still.iter().map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>().join(", ");
-    let (how, them) = match still.len() {
-        0 => return None,
-        1 => ("One backup still holds".to_owned(), "it"),
-        many => (format!("{many} backups still hold"), "them"),
+    let paths = |of: &dyn Fn(&Holding) -> bool| {
+        all.iter().filter(|copy| of(copy)).map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>()
     };
-    Some(format!(
-        "{how} what was removed: {list}. pleach backups --rewrite removes it there too; pleach backups --delete deletes {them}."
-    ))
+    let (still, unread) = (paths(&|copy| copy.removed > 0), paths(&|copy| copy.fault.is_some() && copy.removed == 0));
+    let mut said = Vec::new();
+    match still.len() {
+        0 => {}
+        1 => said.push(format!("One backup still holds what was removed: {}.", still[0])),
+        many => said.push(format!("{many} backups still hold what was removed: {}.", still.join(", "))),
+    }
+    if !unread.is_empty() {
+        said.push(format!("What was removed may also stand in what cannot be read: {}.", unread.join(", ")));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    said.push("pleach backups --rewrite removes it there too; pleach backups --delete deletes them.".into());
+    Some(said.join(" "))
 }
 
 /// A damaged store.
@@ -132,6 +140,21 @@ mod tests {
 
     fn backup(at: &str, bytes: u64) -> BackupCard {
         BackupCard { path: format!("/s/b-{at}"), at: at.into(), bytes }
+    }
+
+    #[test]
+    fn it_names_the_copies_that_hold_what_was_removed() {
+        let copy = |removed, fault: Option<&str>| Holding {
+            backup: backup("2026-02-01", 1),
+            removed,
+            fault: fault.map(String::from),
+        };
+        assert_eq!(holding_sentence(&[copy(0, None)]), None);
+        let said = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it cannot be read"))]).unwrap();
+        assert!(
+            said.starts_with("One backup still holds what was removed: /s/b-2026-02-01. What was removed may also")
+        );
+        assert!(said.contains("--rewrite") && said.contains("--delete"), "{said}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a copy still holds.
+/// What a copy still holds. What is merely not in the store (it may have been started anew) was not removed by anybody.
 #[derive(Default)]
 struct Left {
     sessions: Vec<SessionId>,
@@ -64,7 +64,7 @@ impl Store {
     fn left_in(&self, file: &Path) -> Result<Left, StoreError> {
         let conn = reader(&self.0.path, false)?;
         conn.execute("ATTACH ?1 AS copy", [file.to_string_lossy()])?;
-        let sessions = "SELECT id FROM copy.session WHERE id NOT IN (SELECT id FROM main.session)";
+        let sessions = "SELECT id FROM copy.session WHERE id IN (SELECT id FROM main.removed_session)";
         let nodes = "SELECT session.id, old.id FROM main.node JOIN copy.node AS old ON old.id = node.id
              JOIN copy.session ON session.n = old.session
              WHERE node.\"end\" = 'removed' AND old.\"end\" <> 'removed'";

@@ -410,6 +410,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
     apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;
+    apply.run("INSERT OR IGNORE INTO removed_session (id) VALUES (?1)", &[&id])?;
     if rebuild {
         apply.run(
             "INSERT INTO search (rowid, session, words)

@@ -16,3 +16,8 @@ CREATE TABLE plan (
 ) STRICT;
 CREATE INDEX plan_by_session ON plan (session, n);
 CREATE INDEX plan_by_branch ON plan (branch, n);
+
+-- Sessions that were deleted for good, so that backups which still hold them can be told.
+CREATE TABLE removed_session (
+  id BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
