@@ -3,7 +3,7 @@
 
 pub use super::commands::{
     BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, Forget, MessageCommand, Plans, RaceLimits,
-    Replay, SessionCommand, StateCommand,
+    Replay, SessionCommand, StateCommand, WithBackups,
 };
 use super::consent::RulesCommand;
 use super::mcp::McpCommand;
@@ -376,6 +376,18 @@ pub enum Command {
         #[arg(long, value_name = "QUIRK", conflicts_with = "repair", value_parser = Forget::read)]
         forget: Option<Forget>,
     },
+    /// The backups beside the store, and whether they still hold what was removed from it for good.
+    Backups {
+        /// Remove it from them too.
+        #[arg(long, conflicts_with = "delete")]
+        rewrite: bool,
+        /// Delete those that hold it. This cannot be undone.
+        #[arg(long)]
+        delete: bool,
+        /// Do not ask.
+        #[arg(short, long, requires = "delete")]
+        yes: bool,
+    },
     /// Settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -479,6 +491,10 @@ mod tests {
         "plans diff abc def --json",
         "plans diff abc",
         "plans why abc --message --json",
+        "backups",
+        "backups --rewrite",
+        "backups --delete -y",
+        "message remove M -y --backups rewrite",
         "traces --failed --tool run --json",
         "traces --filter state:unfixed --grouped --whole-session",
         "traces show abc --json",

@@ -3,7 +3,18 @@
 
 use crate::domain::model::Quirk;
 use crate::domain::race::{Limits, micro};
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+/// What is to be done with backups that hold what was removed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WithBackups {
+    /// They stay as they are.
+    Keep,
+    /// It is removed from them too.
+    Rewrite,
+    /// They are deleted.
+    Delete,
+}
 
 /// What `doctor` forgets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,6 +167,9 @@ pub enum MessageCommand {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        #[arg(long, value_enum, value_name = "WHAT")]
+        backups: Option<WithBackups>,
     },
 }
 
@@ -290,6 +304,9 @@ pub enum SessionCommand {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        #[arg(long, value_enum, value_name = "WHAT")]
+        backups: Option<WithBackups>,
     },
     /// Messages of all sessions by words and filters, the newest first, and sessions with the words in their title.
     Search {

@@ -4,6 +4,7 @@
 pub mod args;
 mod aside;
 mod ask;
+mod backups;
 mod branches;
 mod client;
 mod code;
@@ -242,6 +243,7 @@ impl Run<'_, '_> {
             }
             Some(Command::Models) => system::models(self),
             Some(Command::Doctor { forget, .. }) => system::doctor(self, *forget),
+            Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 system::local(args, &Ok(self.config.clone()), &mut self.io)
             }

@@ -41,13 +41,14 @@ pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             let session = session.clone().or_else(|| run.global.session.clone());
             run.done(Request::RenameSession { session, title: None }, "Renamed.")
         }
-        SessionCommand::Delete { session, yes } => {
+        SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Delete the session {session:?} with all its messages for good?");
             if !run.io.confirm(&question, *yes)? {
                 run.io.note("nothing was deleted");
                 return Err(Stop::Said(1));
             }
-            run.done(Request::DeleteSession { session: Some(session.clone()) }, "Deleted.")
+            let request = Request::DeleteSession { session: Some(session.clone()) };
+            super::backups::after_removal(run, request, "Deleted.", *backups)
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::load::{Environment, Sources, load};
 use crate::domain::branch::{Branch, Overrides, SessionCard};
+use crate::domain::damage::{BackupAct, BackupCard, Holding};
 use crate::domain::failure::FailureKind;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -528,8 +529,11 @@ fn messages_of_the_branch_and_of_the_tree() {
     assert_eq!(say(&["message", "show", "zz"], bodies).code, 1);
 }
 
-fn done(ticket: Ticket, _: &Request) -> Vec<Event> {
-    vec![answer(ticket, Answer::Done(String::new()))]
+fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
+    match request {
+        Request::Backups(_) => vec![answer(ticket, Answer::Backups(Vec::new()))],
+        _ => vec![answer(ticket, Answer::Done(String::new()))],
+    }
 }
 
 #[test]
@@ -603,12 +607,37 @@ fn what_cannot_be_undone_is_asked() {
         let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
         assert_eq!((no.code, no.err.contains("for good?")), (1, true));
         let sends = |said: &Said| {
-            matches!(said.seen.last(), Some(Request::RemoveMessage { .. } | Request::DeleteSession { .. }))
+            let removes =
+                |seen: &Request| matches!(seen, Request::RemoveMessage { .. } | Request::DeleteSession { .. });
+            said.seen.iter().any(removes)
         };
         assert!(!sends(&no));
         let yes = Stage { input: "y\n", tty: true, ..Stage::default() }.say(line, done);
         assert!(yes.code == 0 && sends(&yes));
         assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
+        // One backup holds it: a person is asked, a script says what is to be done.
+        let held = |ticket, request: &Request| match request {
+            Request::Backups(act) => {
+                let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
+                let removed = u64::from(*act == BackupAct::List);
+                vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fault: None }]))]
+            }
+            _ => done(ticket, request),
+        };
+        let acts = |said: &Said| {
+            let act = |seen: &Request| if let Request::Backups(act) = seen { Some(*act) } else { None };
+            said.seen.iter().filter_map(act).collect::<Vec<_>>()
+        };
+        let typed = |input| Stage { input, tty: true, ..Stage::default() }.say(line, held);
+        assert_eq!(acts(&typed("y\ny\n")), [BackupAct::List, BackupAct::Rewrite]);
+        assert_eq!(acts(&typed("y\nn\n")), [BackupAct::List]);
+        for (wish, wanted) in [
+            (&["-y"][..], &[][..]),
+            (&["-y", "--backups", "keep"], &[]),
+            (&["-y", "--backups", "delete"], &[BackupAct::List, BackupAct::Delete]),
+        ] {
+            assert_eq!(acts(&say(&[line, wish].concat(), held)), wanted);
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl Core {
         // Should the program die meanwhile, the call is on record as interrupted; nothing of it has to be recovered.
         let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
         self.store.write(vec![
-            Write::PutPlan { id: solved.plan.id, body: without_words(&solved)? },
+            Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },
             Write::PutRun(Box::new(kept.clone())),
         ])?;
         self.session_mut(branch.id)?.put_run(&kept);

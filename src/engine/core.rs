@@ -250,7 +250,7 @@ impl Core {
             self.store.close();
             let _ = std::fs::remove_dir_all(folder);
         } else {
-            let _ = self.store.backup();
+            let _ = self.store.backup(self.setup.backups);
             self.store.close();
         }
     }

@@ -96,6 +96,7 @@ impl Core {
             Request::RenameSession { session, title } => {
                 self.rename_session(session.as_deref(), &title.unwrap_or_default())
             }
+            Request::Backups(act) => Ok(Answer::Backups(self.store.copies(act)?)),
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(reading),

@@ -127,7 +127,7 @@ impl Errand {
             let whose = (self.session, self.branch);
             let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
             self.store.write(vec![
-                Write::PutPlan { id: plan.id, body: stored },
+                Write::PutPlan { id: plan.id, branch: self.branch, body: stored },
                 Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
             ])?;
             let mut said = String::new();

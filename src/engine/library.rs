@@ -7,6 +7,7 @@ use super::imported::build_nodes;
 use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
+use crate::domain::damage::{BackupAct, holding_sentence};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -201,8 +202,11 @@ impl Core {
         ))
     }
 
-    /// Says where removed text is not quite gone yet.
-    fn and_the_log(&self, done: String) -> String {
+    /// Says where removed text is not quite gone yet: the log that another program reads, and backups.
+    fn and_the_log(&self, mut done: String) -> String {
+        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+            done = format!("{done} {held}");
+        }
         if !self.store.purge_pending() {
             return done;
         }

@@ -142,7 +142,7 @@ impl Core {
             user: live.user.clone(),
         };
         let mut writes = vec![
-            Write::PutPlan { id: live.solved.plan.id, body: live.solved.stored.to_string() },
+            Write::PutPlan { id: live.solved.plan.id, branch: id, body: live.solved.stored.to_string() },
             Write::OpenRun(Box::new(open)),
         ];
         let sets = live.solved.bag.sets.iter().cloned();

@@ -193,10 +193,13 @@ impl Engine {
     }
 }
 
-/// After a program ended without closing the store, the file is checked beside everything else.
+/// After a program ended without closing the store, the file is checked beside everything else; plans of older versions are
+/// brought into the present form.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
+    let told = events.clone();
     store.check_after_crash(move |sentence| drop(events.send(Event::Alarm(sentence))));
+    store.renew(move |sentence| drop(told.send(Event::Notice(sentence))));
 }
 
 /// Says when pieces of an answer cannot be saved any more, and when they are.

@@ -6,6 +6,7 @@ use super::core::{Core, Inbox};
 use super::gather::Bag;
 use crate::context::project::{self, Standing};
 use crate::domain::branch::Branch;
+use crate::domain::damage::{BackupAct, holding_sentence};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
@@ -253,15 +254,23 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         }
     }];
     found.push(content_finding(store));
+    let plain = |subject: &str, text: String, todo: &str| Finding {
+        subject: subject.into(),
+        ok: None,
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
+    if let Ok((left @ 1.., all)) = store.plans_to_move() {
+        let text = format!("{} of {all} are in their present form", all - left);
+        found.push(plain("stored plans", text, "The rest follow while the program is open; it may be interrupted."));
+    }
+    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+        found.push(plain("backups", held, ""));
+    }
     if store.purge_pending() {
         let text = "removed text still stands in the log, because another program is reading it".into();
-        found.push(Finding {
-            subject: "purge pending".into(),
-            ok: None,
-            text,
-            todo: "Close the other windows.".into(),
-            facts: Vec::new(),
-        });
+        found.push(plain("purge pending", text, "Close the other windows."));
     }
     found
 }

@@ -126,6 +126,8 @@ pub struct EmbedderSetup {
 pub struct Setup {
     /// The store.
     pub store: Store,
+    /// How many backups of it are kept.
+    pub backups: usize,
     /// Sentences about how the store was opened.
     pub notices: Vec<String>,
     /// All profiles by name.

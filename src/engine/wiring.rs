@@ -69,6 +69,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
+        backups: usize::try_from(settings.store.backups).unwrap_or(usize::MAX),
         notices,
         profiles: settings.profiles.clone(),
         profile: start,

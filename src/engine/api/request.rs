@@ -9,6 +9,7 @@ use super::project::ProjectAct;
 use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
+use crate::domain::damage::BackupAct;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -418,6 +419,8 @@ pub enum Request {
         /// One quirk only.
         quirk: Option<crate::domain::model::Quirk>,
     },
+    /// Copies of the store that hold what was removed from it.
+    Backups(BackupAct),
     /// Appends a message without calling a model.
     AddMessage {
         /// To which branch.

@@ -46,7 +46,7 @@ fn stored(place: &Place, backup: bool) -> PathBuf {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     if backup {
-        store.backup().unwrap();
+        store.backup(3).unwrap();
     }
     scene(&store, ["four", "five", "six"]);
     store.close();

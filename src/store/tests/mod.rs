@@ -8,6 +8,7 @@ mod find;
 mod many;
 mod memory;
 mod migrate;
+mod plans;
 mod purge;
 mod roundtrip;
 

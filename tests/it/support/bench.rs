@@ -343,6 +343,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         patient: false,
         reading: None,
         temporary: None,
+        backups: 3,
         read_again: None,
         now: Arc::new(move || clock.fetch_add(1_000, Ordering::Relaxed)),
     }
