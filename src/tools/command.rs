@@ -139,10 +139,10 @@ fn orders(acts: &Acts, stage: Stage, need: Means) -> Orders {
     }
 }
 
-/// Copies of cargo's settings without credentials, each with the file over which it is laid.
+/// Copies of settings without credentials, each with the file over which it is laid.
 fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
-    let clean = credentials::of_cargo().into_iter().enumerate().map(|(number, (path, text))| {
-        let copy = settings.join(format!("cargo-{number}.toml"));
+    let clean = credentials::copies().into_iter().enumerate().map(|(number, (path, text))| {
+        let copy = settings.join(format!("copy-{number}"));
         keep(&copy, &text)?;
         Ok((copy.into_os_string(), path.into_os_string()))
     });

@@ -2,7 +2,7 @@
 //! Not for: which files a command reads (`confined`), or the environment's names (`environment`).
 
 use super::environment::is_secret;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -59,25 +59,30 @@ const LONGEST: u64 = 1 << 20;
 
 /// This person's settings of git, as a command may read them.
 pub(super) fn of_git() -> String {
-    let home = home();
-    let more = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let more = more.or_else(|| Some(home.as_ref()?.join(".config"))).map(|folder| folder.join("git/config"));
-    let files = more.into_iter().chain(home.map(|home| home.join(".gitconfig")));
-    files.filter_map(|path| text_of(&path)).map(|text| git(&text)).collect()
+    git_files().iter().filter_map(|path| text_of(path)).map(|text| git(&text)).collect()
 }
 
-/// Files of cargo's settings that hold credentials, each with what is left without them.
-pub(super) fn of_cargo() -> Vec<(PathBuf, String)> {
+/// Files of settings that may hold credentials, each with what is left without them.
+pub(super) fn copies() -> Vec<(PathBuf, String)> {
     let usual = home().map(|home| home.join(".cargo"));
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let folders: BTreeSet<PathBuf> = usual.into_iter().chain(named).collect();
-    let files = folders.iter().flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(name)));
-    let known: BTreeSet<PathBuf> = files.filter_map(|path| path.canonicalize().ok()).collect();
-    known
-        .into_iter()
-        .filter_map(|path| Some((cargo(&text_of(&path)?)?, path)))
-        .map(|(text, path)| (path, text))
-        .collect()
+    let folders = usual.into_iter().chain(named);
+    let of_cargo = folders.flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(name)));
+    let of_cargo = of_cargo.filter_map(|path| Some((cargo(&text_of(&path)?)?, path)));
+    let of_git = git_files().into_iter().filter_map(|path| {
+        let text = text_of(&path)?;
+        let clean = git(&text);
+        (clean != text).then_some((clean, path))
+    });
+    let all = of_cargo.chain(of_git).filter_map(|(text, path)| Some((path.canonicalize().ok()?, text)));
+    all.collect::<BTreeMap<_, _>>().into_iter().collect()
+}
+
+fn git_files() -> Vec<PathBuf> {
+    let home = home();
+    let more = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let more = more.into_iter().chain(home.iter().map(|home| home.join(".config")));
+    more.map(|folder| folder.join("git/config")).chain(home.iter().map(|home| home.join(".gitconfig"))).collect()
 }
 
 fn home() -> Option<PathBuf> {

@@ -30,9 +30,9 @@ pub(super) fn told(acts: &Acts, means: Means) -> Vec<String> {
         });
     }
     if means.space == Space::None {
-        let hidden = credentials::of_cargo().into_iter();
+        let hidden = credentials::copies().into_iter();
         said.extend(hidden.map(|(path, _)| {
-            format!("hidden: {}, for a credential stands in it; cargo may refuse to run without it", path.display())
+            format!("hidden: {}, which may hold credentials; what insists on reading it fails", path.display())
         }));
     }
     said

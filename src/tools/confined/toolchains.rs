@@ -72,8 +72,8 @@ const TOOLCHAINS: &[Toolchain] = &[
     of(&[".gradle"], &["wrapper", "caches", "jdks"]),
     but(named("CONDA_PREFIX", of(&["miniconda3", "anaconda3", "miniforge3"], &[""])), OF_PYTHON),
     but(named("VIRTUAL_ENV", of(&[], &[""])), OF_PYTHON),
-    of(&[".config/git"], &["ignore", "attributes"]),
-    of(&[".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
+    of(&[".config/git"], &["config", "ignore", "attributes"]),
+    of(&[".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
 ];
 /// Of the home folder, what opens something elsewhere, and what was typed. It stays hidden in a folder that the settings
 /// open, unless they name it.
@@ -104,8 +104,6 @@ const SECRETS: &[&str] = &[
     ".config/glab-cli",
     ".config/hub",
     ".config/git/credentials",
-    ".config/git/config",
-    ".gitconfig",
     ".git-credentials",
     ".netrc",
     ".pgpass",
