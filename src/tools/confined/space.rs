@@ -104,8 +104,8 @@ fn close(open: &[PathBuf]) -> Result<(), String> {
 
 /// Whether no other mount lies over all of this one.
 fn is_on_top(place: &Path, text: &[u8]) -> bool {
-    let above = text.split(|byte| *byte == b'\n').filter_map(read).skip_while(|(other, _)| other != place).skip(1);
-    !above.into_iter().any(|(other, _)| place.starts_with(other))
+    let mut above = text.split(|byte| *byte == b'\n').filter_map(read).skip_while(|(other, _)| other != place).skip(1);
+    !above.any(|(other, _)| place.starts_with(other))
 }
 
 /// A line of `mountinfo`: where it is mounted, and how. Nothing for what mounts others by itself.
