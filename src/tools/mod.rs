@@ -13,14 +13,21 @@ mod change;
 #[cfg(unix)]
 mod command;
 pub mod confined;
+#[cfg(unix)]
+mod credentials;
 mod diff;
 mod edit;
+#[cfg(unix)]
 mod environment;
 pub mod folder;
 mod list;
 mod place;
+#[cfg(unix)]
+mod protection;
 mod read;
 mod rules;
+#[cfg(unix)]
+mod scratch;
 mod search;
 mod specs;
 #[cfg(unix)]

@@ -3,6 +3,8 @@
 
 mod active;
 mod branching;
+#[cfg(target_os = "linux")]
+mod cage;
 mod cli;
 mod cli_bad;
 mod cli_exchange;
