@@ -132,7 +132,7 @@ fn invisible(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F
         | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0D | 0xFEFF | 0xFFA0
-        | 0xFFF9..=0xFFFB | 0x1_BCA0..=0x1_BCA3 | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
+        | 0xFFF0..=0xFFFB | 0x1_BCA0..=0x1_BCA3 | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
 }
 
 fn pictograph(c: char) -> bool {
@@ -150,6 +150,22 @@ mod tests {
         assert_eq!(Safe::text("x\u{9b}31m\r\ny\u{202e}").as_str(), "x⟨U+009B⟩31m\ny⟨U+202E⟩");
         assert_eq!(Safe::text("a\tb\n\tc").as_str(), "a   b\n    c");
         assert_eq!(Safe::line("one\ntwo").as_str(), "one two");
+    }
+
+    /// Held against Unicode's own tables, character by character. What joins or colors pictographs is left to them.
+    #[test]
+    fn no_invisible_character_is_passed_on() {
+        let pattern = r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}--\x{FE0E}\x{FE0F}]";
+        let unseen = regex::Regex::new(pattern).unwrap();
+        for c in '\0'..=char::MAX {
+            let raw = c.to_string();
+            let (hidden, control) = (unseen.is_match(&raw), c.is_control());
+            assert_eq!(Safe::hidden(&raw), usize::from(hidden), "U+{:04X}", u32::from(c));
+            if c != '\n' && c != '\t' {
+                let shown = if hidden || control { format!("⟨U+{:04X}⟩", u32::from(c)) } else { raw.clone() };
+                assert_eq!(Safe::text(&raw).as_str(), shown);
+            }
+        }
     }
 
     #[test]

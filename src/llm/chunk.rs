@@ -385,6 +385,18 @@ mod tests {
     }
 
     #[test]
+    fn names_come_in_pieces() {
+        let pieces = [
+            piece(Some(0), "a", "read", ""),
+            piece(Some(1), "b", "list", ""),
+            piece(Some(0), "", "_file", "{"),
+            piece(Some(1), "", "_dir", ""),
+            piece(Some(0), "", "", "}"),
+        ];
+        assert_eq!(calls(&each(&pieces)), [of("a", "read_file", "{}"), of("b", "list_dir", "")]);
+    }
+
+    #[test]
     fn calls_by_id_and_by_place() {
         let by_id = [piece(None, "a", "f", "1"), piece(None, "b", "g", "2"), piece(None, "a", "", "3")];
         assert_eq!(calls(&each(&by_id)), [of("a", "f", "13"), of("b", "g", "2")]);

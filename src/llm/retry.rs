@@ -88,8 +88,16 @@ mod tests {
 
     #[test]
     fn only_passing_faults_are_worth_it() {
-        assert!(worth_it(429, &Kind::RateLimit) && worth_it(503, &Kind::Server) && worth_it(409, &Kind::Refused));
-        assert!(!worth_it(429, &Kind::Quota) && !worth_it(400, &Kind::Refused) && !worth_it(500, &Kind::TooLong));
-        assert!(!worth_it(501, &Kind::Server) && !worth_it(401, &Kind::Auth));
+        let passing = [408, 409, 429, 500, 502, 503, 504, 506, 529];
+        for status in
+            passing.into_iter().chain([200, 400, 401, 402, 403, 404, 407, 410, 413, 422, 428, 430, 499, 501, 505])
+        {
+            for kind in [Kind::RateLimit, Kind::Server, Kind::Refused] {
+                assert_eq!(worth_it(status, &kind), passing.contains(&status), "{status} {kind:?}");
+            }
+            let lasting =
+                [Kind::Quota, Kind::TooLong, Kind::Auth, Kind::Model, Kind::Protocol, Kind::Connect, Kind::Idle];
+            assert!(lasting.iter().all(|kind| !worth_it(status, kind)), "{status}");
+        }
     }
 }
