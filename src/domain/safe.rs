@@ -152,6 +152,22 @@ mod tests {
         assert_eq!(Safe::line("one\ntwo").as_str(), "one two");
     }
 
+    /// Held against Unicode's own tables, character by character. What joins or colors pictographs is left to them.
+    #[test]
+    fn no_invisible_character_is_passed_on() {
+        let pattern = r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}--\x{FE0E}\x{FE0F}]";
+        let unseen = regex::Regex::new(pattern).unwrap();
+        for c in '\0'..=char::MAX {
+            let raw = c.to_string();
+            let (hidden, control) = (unseen.is_match(&raw), c.is_control());
+            assert_eq!(Safe::hidden(&raw), usize::from(hidden), "U+{:04X}", u32::from(c));
+            if c != '\n' && c != '\t' {
+                let shown = if hidden || control { format!("⟨U+{:04X}⟩", u32::from(c)) } else { raw.clone() };
+                assert_eq!(Safe::text(&raw).as_str(), shown);
+            }
+        }
+    }
+
     #[test]
     fn tag_characters_are_seen() {
         assert_eq!(Safe::line("hi\u{e0041}").as_str(), "hi⟨U+E0041⟩");
