@@ -4,6 +4,7 @@
 use crate::domain::consent::{Asking, Deed, Rule, Verdict, chains};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::BranchId;
+use crate::domain::indirect::indirect;
 use crate::domain::mcp::PREFIX;
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ impl Ask {
     }
 
     /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
-    /// could begin something else has no like: a star never speaks for it.
+    /// or the program could begin something else has no like: a star never speaks for it.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
@@ -127,7 +128,10 @@ impl Ask {
             Deed::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
-                if words.len() > 2 && !chains(&command.line) {
+                if words.len() > 2
+                    && !chains(&command.line)
+                    && indirect(&command.line).is_some_and(|found| found.is_empty())
+                {
                     rules.push(rule(Some(format!("{} *", words[..2].join(" ")))));
                 }
                 rules
@@ -191,6 +195,7 @@ mod tests {
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);
+        assert_eq!(on(Deed::Run(line("git -c a=b log"))), ["git -c a=b log"]);
         assert_eq!(
             on(Deed::Run(line("ls; sleep 3; echo hi"))),
             ["ls; sleep 3; echo hi"],
