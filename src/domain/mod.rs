@@ -23,6 +23,7 @@ pub mod evidence;
 pub mod facts;
 pub mod failure;
 pub mod find;
+pub mod folded;
 pub mod hash;
 pub mod ids;
 pub mod indirect;

@@ -37,6 +37,8 @@ pub struct Ask {
     pub scroll: usize,
     /// Rows there were and rows there was room for, when last drawn.
     pub seen: (usize, usize),
+    /// Whether the end of it was on the screen.
+    pub ended: bool,
     /// The row on which each hunk began when last drawn.
     pub starts: Vec<usize>,
     /// What is said to the last key, where it did nothing.
@@ -60,7 +62,24 @@ impl Ask {
                 .collect(),
             Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
         };
-        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new(), note: None, came: None }
+        Self {
+            branch,
+            asking,
+            hunks,
+            cursor: 0,
+            scroll: 0,
+            seen: (0, 0),
+            ended: false,
+            starts: Vec::new(),
+            note: None,
+            came: None,
+        }
+    }
+
+    /// It was drawn: so many rows with room for so many, and where each hunk began.
+    pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
+        (self.seen, self.starts) = (seen, starts);
+        self.ended |= self.scroll + seen.1 >= seen.0;
     }
 
     /// Whether a yes may be meant for what stood here before.
