@@ -9,7 +9,7 @@ struct Program {
     before: &'static [&'static str],
     /// Options anywhere. A single letter is also found among others behind one dash.
     options: &'static [&'static str],
-    /// Plain words.
+    /// The first plain word.
     words: &'static [&'static str],
 }
 
@@ -84,7 +84,7 @@ const PROGRAMS: &[Program] = &[
             "--smtp-server",
             "--separate-git-dir",
         ],
-        &["config", "filter-branch", "difftool", "mergetool", "foreach", "bisect", "hook", "daemon", "remote-ext"],
+        &["config", "filter-branch", "difftool", "mergetool", "bisect", "hook", "daemon", "remote-ext"],
     ),
     program(&["hg"], &[], &["--config", "--ssh", "--remotecmd"], &[]),
     program(&["svn"], &[], &["--config-option", "--config-dir", "--editor-cmd", "--diff-cmd", "--diff3-cmd"], &[]),
@@ -218,14 +218,17 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
         let is = |option: &&&str| names(option, word);
         (at <= first && program.before.iter().any(|option| is(&option)))
             || program.options.iter().any(|option| is(&option))
-            || program.words.contains(&word.as_str())
+            || (at == first && program.words.contains(&word.as_str()))
             || match name {
                 // Letters without a dash, and variables such as SHELL=.
                 "tar" | "gtar" | "bsdtar" => at == 0 && !word.starts_with('-') && word.contains(['I', 'F']),
                 "make" | "gmake" => sets(word),
-                "git" => {
-                    matches!(word.as_str(), "-x" | "-u") || (word == "-c" && args.iter().any(|word| word == "clone"))
-                }
+                "git" => match args.get(first).map_or("", String::as_str) {
+                    "clone" => matches!(word.as_str(), "-c" | "-u"),
+                    "rebase" => word == "-x",
+                    "submodule" => word == "foreach",
+                    _ => false,
+                },
                 "sed" | "gsed" => script(args, at, first).is_some_and(sed_runs),
                 _ if name.ends_with("awk") => word.contains("system") || word.contains('@') || word.contains("getline"),
                 _ => false,
@@ -390,7 +393,10 @@ mod tests {
             "git show HEAD@{1}",
             "git diff --cached -- src/a.rs",
             "git rebase --onto main dev",
-            "git push origin main",
+            "git push -u origin main",
+            "git add config",
+            "git clean -xfd",
+            "git commit -am wip",
             "cargo test --lib x -- --nocapture",
             "cargo test -p one",
             "make all -j4",

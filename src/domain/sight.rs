@@ -15,10 +15,12 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Under these rules, in their order.
+    /// Under these rules, in their order. One that denies or asks about a tool whatever it acts on speaks of calls, not of
+    /// files.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
-        let rules: Vec<Rule> = rules.into_iter().collect();
+        let of_files = |rule: &Rule| rule.verdict == Verdict::Allow || rule.on.is_some();
+        let rules: Vec<Rule> = rules.into_iter().filter(of_files).collect();
         let open = rules.iter().all(|rule| rule.verdict == Verdict::Allow);
         Self { rules: if open { Arc::default() } else { rules.into() } }
     }
@@ -160,6 +162,6 @@ mod tests {
         assert!(sight.answered("search", &deed).shows("search", "notes/a"), "the person said yes to it");
         assert!(!sight.answered("search", &deed).shows("search", ".env"));
         assert_eq!(sight.denied(), ["keys/*", ".env*"]);
-        assert!(Sight::new([rule("*", None, Verdict::Allow)]).is_open());
+        assert!(Sight::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
     }
 }

@@ -291,6 +291,9 @@ impl Codebase {
             let of = made_of(held, Some(&map));
             changed |= self.kept(wish).is_none_or(|old| *old != map);
             let mut state = self.state();
+            if state.sight != held.sight {
+                continue;
+            }
             state.maps.retain(|made| made.wish != wish);
             state.maps.push(Made { wish, of, map: Arc::new(map) });
             let over = state.maps.len().saturating_sub(MAPS);

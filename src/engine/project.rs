@@ -148,7 +148,10 @@ impl Project {
 
     /// What rules of the person's keep from being read, from now on.
     pub(super) fn keep_back(&self, denied: Sight) {
-        self.known().denied = denied;
+        let before = std::mem::replace(&mut self.known().denied, denied);
+        if before != self.denied() {
+            self.read().arrived.clear();
+        }
     }
 
     /// What rules of the person's keep from being read.

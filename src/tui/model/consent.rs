@@ -79,7 +79,9 @@ impl Ask {
     /// It was drawn: so many rows with room for so many, and where each hunk began.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.seen, self.starts) = (seen, starts);
-        self.ended |= self.scroll + seen.1 >= seen.0;
+        if !self.ended && self.scroll + seen.1 >= seen.0 {
+            (self.ended, self.note) = (true, None);
+        }
     }
 
     /// Whether a yes may be meant for what stood here before.
