@@ -34,19 +34,23 @@ fn put(folder: &Path, path: &str, text: &str) {
 /// What a text says of denied files, beyond what was asked and what AGENTS.md names by itself.
 fn leaks(said: &str) -> Vec<&str> {
     let lines = said.lines().filter(|line| !["call ", "@.env", "@hidden"].iter().any(|word| line.contains(word)));
-    lines.filter(|line| ["zebra_", "API_ZEBRA", "hidden/", ".env"].iter().any(|word| line.contains(word))).collect()
+    let kept = ["{ 7 }", "zebra_caller", "zebra_nested", "API_ZEBRA", "hidden/", ".env"];
+    lines.filter(|line| kept.iter().any(|word| line.contains(word))).collect()
 }
 
-#[test]
-fn no_command_brings_out_what_a_rule_denies() {
+/// A machine with the files, and these rules.
+fn ruled(rules: &str) -> Home {
     let home = Home::new("");
     fill(&home.workspace());
     #[cfg(unix)]
     std::os::unix::fs::symlink(".env", home.workspace().join("notes")).unwrap();
-    let settings = |rules: &str| {
-        let folder = home.workspace().display().to_string();
-        home.configure(&format!("trusted_folders = [{folder:?}]\nprofile = \"offline\"\n[tools]\nrules = [{rules}]\n"));
-    };
+    let folder = home.workspace().display().to_string();
+    home.configure(&format!("trusted_folders = [{folder:?}]\nprofile = \"offline\"\n[tools]\nrules = [{rules}]\n"));
+    home
+}
+
+#[test]
+fn no_command_brings_out_what_a_rule_denies() {
     let ways: [&[&str]; 12] = [
         &["ask", r#"call search {"pattern": "zebra"}"#],
         &["ask", r#"call search {"pattern": "ZEBRA", "path": "notes"}"#],
@@ -61,10 +65,11 @@ fn no_command_brings_out_what_a_rule_denies() {
         &["retrieve", "--code", "zebra nested", "--json"],
         &["index"],
     ];
-    settings("");
+    let home = ruled("");
     let before: Vec<bool> = ways.iter().map(|way| !leaks(&home.run(way).out).is_empty()).collect();
     assert!(before.iter().filter(|leaks| **leaks).count() >= 8, "without rules it is all there: {before:?}");
-    settings(r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#);
+    let home =
+        ruled(r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#);
     for way in ways {
         let said = home.run(way);
         let refusal = |line: &&str| !line.contains("rule of the person's") && !line.contains("A rule keeps");
