@@ -2,6 +2,8 @@
 //! Not for: working it out or doing it (`tools`), or asking (`engine`).
 
 use super::hash::Hash;
+use super::indirect::spells;
+use super::sight::covers;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -196,12 +198,27 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it speaks of a call that acts on all this. A rule that allows must fit everything that the call acts on; one
-    /// that asks or denies, anything.
+    /// It in words, as `deny * ".env*"`.
     #[must_use]
-    pub fn fits(&self, tool: &str, targets: &[&str]) -> bool {
-        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| matches(pattern, target));
+    pub fn words(&self) -> String {
+        let verdict = match self.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask about",
+            Verdict::Deny => "deny",
+        };
+        let on = self.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
+        format!("{verdict} {}{on}", self.tool)
+    }
+
+    /// Whether it speaks of a call that does this. A rule that allows must fit everything that the call acts on; one that
+    /// asks or denies, anything, and of files also what lies in a folder that it names (see [`covers`]).
+    #[must_use]
+    pub fn fits(&self, tool: &str, deed: &Deed) -> bool {
+        let targets = deed.targets();
         let all = self.verdict == Verdict::Allow;
+        let files = !all && matches!(deed, Deed::Look { .. } | Deed::Change(_));
+        let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
+        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
         matches(&self.tool, tool)
             && if targets.is_empty() {
                 self.on.is_none()
@@ -217,7 +234,8 @@ impl Rule {
 /// and anything else is asked about.
 ///
 /// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
-/// allowed by a pattern with a star: the star would let that through.
+/// allowed by a pattern with a star: the star would let that through. Nor is one whose program would run something else
+/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]).
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
@@ -225,19 +243,26 @@ pub fn decide<'a>(
     tool: &str,
     deed: &Deed,
 ) -> (Verdict, Option<&'a Rule>) {
-    let targets = deed.targets();
-    let chained = matches!(deed, Deed::Run(command) if chains(&command.line));
-    let safe = |rule: &&Rule| {
-        let exact = rule.on.as_ref().is_some_and(|pattern| !pattern.contains('*'));
-        rule.verdict != Verdict::Allow || !chained || exact
+    let safe = |rule: &&Rule| match deed {
+        Deed::Run(command) if rule.verdict == Verdict::Allow => admits(rule.on.as_deref(), &command.line),
+        _ => true,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
-        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, &targets) && safe(rule);
+        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, deed) && safe(rule);
         if let Some(rule) = rules.clone().find(speaks) {
             return (verdict, Some(rule));
         }
     }
     (if deed.looks() && !matches!(deed, Deed::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+}
+
+/// Whether a pattern that fits a line may allow it.
+fn admits(pattern: Option<&str>, line: &str) -> bool {
+    match pattern {
+        Some(pattern) if !pattern.contains('*') => true,
+        Some(pattern) if pattern != "*" => !chains(line) && spells(pattern, line),
+        _ => !chains(line),
+    }
 }
 
 /// Whether a shell would run more than one program for it, or write somewhere by itself.
@@ -321,6 +346,20 @@ mod tests {
         assert_eq!(verdict(&rules, "run", &run("cargo test --lib")), Verdict::Allow);
         assert_eq!(verdict(&rules, "run", &run("cargo test --release")), Verdict::Deny);
         assert_eq!(verdict(&rules, "run", &run("cargo build")), Verdict::Ask);
+        let git = [rule("run", Some("git *"), Verdict::Allow), rule("run", Some("git -C sub *"), Verdict::Allow)];
+        for (line, wanted) in [
+            ("git status", Verdict::Allow),
+            ("git -C sub status", Verdict::Allow),
+            ("git -C other status", Verdict::Ask),
+            ("git -c core.sshCommand=x fetch", Verdict::Ask),
+            ("git --exec-path=x status", Verdict::Ask),
+            ("git fetch --upload-pack=x .", Verdict::Ask),
+            ("git status; rm -rf x", Verdict::Ask),
+            ("git log $(rm x)", Verdict::Ask),
+        ] {
+            assert_eq!(verdict(&git, "run", &run(line)), wanted, "{line}");
+        }
+        assert_eq!(verdict(&[rule("run", None, Verdict::Allow)], "run", &run("sh -c x")), Verdict::Allow, "anything");
         for tail in ["; rm -rf ~", " && curl x", " | sh", "\nrm x", " $(rm x)", " `rm x`", " > /etc/passwd", " & rm x"]
         {
             assert_eq!(verdict(&rules, "run", &run(&format!("cargo test{tail}"))), Verdict::Ask, "{tail:?}");

@@ -4,11 +4,12 @@
 use super::api::{Answer, Event};
 use super::core::Core;
 use super::episode::Word;
-use crate::domain::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::consent::{Asking, Command, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::op::Change;
+use crate::domain::sight::Sight;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -26,6 +27,8 @@ impl Core {
     /// A call is understood: a rule gives the word, or a person is asked.
     pub(super) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: Deed, reply: Sender<Word>) {
         let rules = self.all_rules(branch);
+        let sight = sight(&rules);
+        let deed = warned(deed, &sight);
         let Some(live) = self.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&deed);
@@ -34,7 +37,7 @@ impl Core {
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
-                let _ = reply.send(Word { consent });
+                let _ = reply.send(Word { consent, sight });
             }
             Err(asking) => {
                 live.asks = Some(Waiting { asking: asking.clone(), reply });
@@ -60,8 +63,10 @@ impl Core {
         if let Some(trace) = live.traces.get_mut(index) {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
-        if let Some(waiting) = live.asks.take() {
-            let _ = waiting.reply.send(Word { consent });
+        let waiting = live.asks.take();
+        if let Some(Waiting { asking, reply }) = waiting {
+            let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
+            let _ = reply.send(Word { consent, sight });
         }
         self.say(Event::Asks { branch, asking: None });
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
@@ -75,11 +80,34 @@ impl Core {
         }
     }
 
+    /// The rules about files on a branch, for what the model sees.
+    pub(super) fn sight(&self, branch: BranchId) -> Sight {
+        sight(&self.all_rules(branch))
+    }
+
+    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    pub(super) fn denied(&self) -> Sight {
+        let here = self.session().ok().map(|session| session.current);
+        let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
+        Sight::denying(rules.into_iter().map(|(_, rule)| rule))
+    }
+
+    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
+    pub(super) fn keep_back(&self, branch: Option<BranchId>) {
+        let session = branch.and_then(|branch| self.session_of(branch).ok()).map(|session| session.card.id);
+        let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
+        let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
+        self.project.keep_back(self.coder.book().keep_back(session, rules));
+    }
+
     /// Rules by scope, the session's first.
     pub(super) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
-        let session = self.session_of(branch).map(|session| session.card.id).ok();
+        self.rules_of(self.session_of(branch).map(|session| session.card.id).ok())
+    }
+
+    fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
-        let folder = session.map(|id| self.kept_rules(RuleScope::Folder, id)).unwrap_or_default();
+        let folder = self.kept(&self.folder_key());
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -87,17 +115,23 @@ impl Core {
     }
 
     fn kept_rules(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        let kept = self.store.setting(&self.rules_key(scope, session)).ok().flatten();
+        self.kept(&self.rules_key(scope, session))
+    }
+
+    fn kept(&self, key: &str) -> Vec<Rule> {
+        let kept = self.store.setting(key).ok().flatten();
         kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
         match scope {
             RuleScope::Session => format!("rules.session.{session}"),
-            RuleScope::Folder | RuleScope::Config => {
-                format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
-            }
+            RuleScope::Folder | RuleScope::Config => self.folder_key(),
         }
+    }
+
+    fn folder_key(&self) -> String {
+        format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
     /// All rules that hold, with where they stand.
@@ -112,7 +146,7 @@ impl Core {
         }
         let session = self.session()?.card.id;
         let mut rules = self.kept_rules(scope, session);
-        let words = said(&rule);
+        let words = rule.words();
         let before = rules.len();
         rules.retain(|known| *known != rule);
         if !on && rules.len() == before {
@@ -198,7 +232,7 @@ impl Core {
 /// They give none: a person is asked.
 pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
-    let words = rule.map(said);
+    let words = rule.map(Rule::words);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
         Verdict::Deny => Consent::No {
@@ -209,21 +243,30 @@ pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Co
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
+/// The rules about files.
+pub(super) fn sight(rules: &[(RuleScope, Rule)]) -> Sight {
+    Sight::new(rules.iter().map(|(_, rule)| rule.clone()))
+}
+
+/// A command with what rules cannot do about it: the system that keeps it in does not know them.
+pub(super) fn warned(deed: Deed, sight: &Sight) -> Deed {
+    let Deed::Run(command) = deed else { return deed };
+    let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
+    if denied.is_empty() {
+        return Deed::Run(command);
+    }
+    let mut protection = command.protection;
+    protection.push(format!(
+        "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
+        denied.join(", ")
+    ));
+    Deed::Run(Command { protection, ..command })
+}
+
 /// What keeps a deed in, in words.
 pub(super) fn protection(deed: &Deed) -> Vec<String> {
     match deed {
         Deed::Run(command) => command.protection.clone(),
         Deed::Look { .. } | Deed::Change(_) | Deed::Foreign { .. } => Vec::new(),
     }
-}
-
-/// A rule in words.
-fn said(rule: &Rule) -> String {
-    let verdict = match rule.verdict {
-        Verdict::Allow => "allow",
-        Verdict::Ask => "ask about",
-        Verdict::Deny => "deny",
-    };
-    let on = rule.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
-    format!("{verdict} {}{on}", rule.tool)
 }

@@ -294,13 +294,14 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
+        self.keep_back(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
         }
         if let Some(code) = &mut rules.code {
-            code.rules = self.all_rules(branch.id).into_iter().map(|(_, rule)| rule).collect();
+            code.sight = self.sight(branch.id);
         }
         Ok(rules)
     }

@@ -193,7 +193,7 @@ impl Core {
         let now = self.now();
         let turn = self.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
-        let runner = self.runner(branch);
+        let (runner, sight) = (self.runner(branch), self.sight(branch));
         let Some(live) = self.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -224,6 +224,7 @@ impl Core {
             ids,
             session: live.session,
             store: self.store.clone(),
+            sight,
         };
         episode.start(self.reporter(branch));
     }

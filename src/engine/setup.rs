@@ -298,7 +298,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         code: (setup.orient.enabled && trusted).then(|| super::orient::CodeRules {
             orienting: setup.orient,
             focus: branch.overrides.focus.clone(),
-            rules: Vec::new(),
+            sight: crate::domain::sight::Sight::default(),
         }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,

@@ -7,6 +7,7 @@ use crate::domain::consent::Deed;
 use crate::domain::hash::Hash;
 use crate::domain::mark::Atom;
 use crate::domain::project::{self, ProjectKind, frontmatter, plain};
+use crate::domain::sight::Sight;
 use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
 use crate::export::secrets;
 use crate::tools::folder::{Folder, Looked};
@@ -174,12 +175,12 @@ impl RunTools for WithSkills {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize) -> (Vec<String>, bool) {
-        self.inner.files(most)
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
     }
 
-    fn text(&self, path: &str, most: u64) -> Result<String, String> {
-        self.inner.text(path, most)
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        self.inner.text(path, most, sight)
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use pleach::domain::consent::{Command, Deed};
+use pleach::domain::sight::Sight;
 use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolStatus, Watch};
 use pleach::tools::{Acting, Workspace};
 use serde_json::json;
@@ -31,6 +32,10 @@ impl Listener {
 }
 
 impl Watch for Listener {
+    fn sight(&self) -> Sight {
+        Sight::default()
+    }
+
     fn cancelled(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }

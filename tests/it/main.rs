@@ -14,6 +14,7 @@ mod compaction;
 mod condensed;
 mod consent;
 mod crash;
+mod denied;
 mod dense;
 mod edited;
 mod engine_histories;

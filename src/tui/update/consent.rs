@@ -84,6 +84,9 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
             ask.note = Some("It has only just come up: look at it first.".into());
         }
+        Action::AllowTool | Action::AllowAlways if !ask.ended => {
+            ask.note = Some("Not all of it was on the screen: Page Down shows the rest, then y counts.".into());
+        }
         Action::AllowTool if ask.nothing() => {
             ask.note = Some("No change is chosen; Space takes one, n refuses them all.".into());
         }
