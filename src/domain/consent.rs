@@ -42,6 +42,13 @@ impl Deed {
         }
     }
 
+    /// The first file that it would change and that steers the program, with what that file does.
+    #[must_use]
+    pub fn steers(&self) -> Option<(&str, &'static str)> {
+        let Self::Change(changes) = self else { return None };
+        changes.iter().find_map(|change| Some((change.path.as_str(), super::folder::steers(&change.path)?)))
+    }
+
     /// Whether nothing outside the conversation changes by it, as far as can be told.
     #[must_use]
     pub fn looks(&self) -> bool {
@@ -217,7 +224,8 @@ impl Rule {
 /// and anything else is asked about.
 ///
 /// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
-/// allowed by a pattern with a star: the star would let that through.
+/// allowed by a pattern with a star: the star would let that through. A change of a file that steers the program is allowed by
+/// no rule at all.
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
@@ -227,9 +235,10 @@ pub fn decide<'a>(
 ) -> (Verdict, Option<&'a Rule>) {
     let targets = deed.targets();
     let chained = matches!(deed, Deed::Run(command) if chains(&command.line));
+    let steers = deed.steers().is_some();
     let safe = |rule: &&Rule| {
         let exact = rule.on.as_ref().is_some_and(|pattern| !pattern.contains('*'));
-        rule.verdict != Verdict::Allow || !chained || exact
+        rule.verdict != Verdict::Allow || (!steers && (!chained || exact))
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
         let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, &targets) && safe(rule);
@@ -329,6 +338,11 @@ mod tests {
         assert_eq!(verdict(&rules, "edit_file", &Deed::Change(vec![change("src/a.rs")])), Verdict::Allow);
         let both = Deed::Change(vec![change("src/a.rs"), change("build.rs")]);
         assert_eq!(verdict(&rules, "edit_file", &both), Verdict::Ask, "one of them is not allowed");
+        let steering = Deed::Change(vec![change("a/.pleach.toml")]);
+        for on in [None, Some("*"), Some("a/.pleach.toml")] {
+            assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
+        }
+        assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
         assert_eq!(verdict(&[], "read_file", &Deed::Look { what: "a".into() }), Verdict::Allow);
         let foreign = Deed::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");

@@ -4,6 +4,7 @@
 //! A person's words for these are in the glossary of the crate's documentation.
 
 pub mod activation;
+pub mod address;
 pub mod again;
 pub mod arm;
 pub mod asks;
@@ -23,6 +24,7 @@ pub mod evidence;
 pub mod facts;
 pub mod failure;
 pub mod find;
+pub mod folder;
 pub mod hash;
 pub mod ids;
 pub mod input;
