@@ -82,6 +82,9 @@ pub struct Global {
     /// Print JSON.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Into a file or a pipe too, write characters that nobody sees, and controls, as ⟨U+200B⟩; in JSON as \\u200b.
+    #[arg(long, global = true)]
+    pub escape: bool,
     /// An offline tour on a bundled conversation; nothing is saved.
     #[arg(long, global = true)]
     pub demo: bool,
@@ -235,6 +238,10 @@ pub enum Command {
         /// Do not ask.
         #[arg(short, long, conflicts_with = "off")]
         yes: bool,
+        /// Instead, what this trusted folder's own settings (.pleach.toml) change: show it, and use it once told so; with
+        /// --off use it no longer.
+        #[arg(long)]
+        config: bool,
     },
     /// Rules about what tools may do without asking.
     Rules {

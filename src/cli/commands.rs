@@ -176,8 +176,10 @@ pub enum MessageCommand {
 /// `state`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum StateCommand {
-    /// The state that counts on the branch.
+    /// The state that counts on the branch, and one that came with an import and waits for your yes.
     Show,
+    /// Take the state that came with an import: from now on it counts here.
+    Adopt,
     /// Replace it; without a text your editor opens.
     Edit {
         /// The new state; `-` reads standard input.

@@ -128,7 +128,15 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
-        io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking)));
+        io.note(&match asking.deed.steers() {
+            Some((path, what)) => format!(
+                "{} was refused: {path} {what}, so only a yes at a terminal lets a tool change it.",
+                asking.tool
+            ),
+            None => {
+                format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking))
+            }
+        });
         return Some(Consent::Unasked);
     }
     for line in told(asking) {
@@ -160,6 +168,7 @@ fn told(asking: &Asking) -> Vec<String> {
             lines.extend(command.protection.iter().cloned());
         }
         Deed::Change(changes) => {
+            lines.extend(asking.deed.steers().map(|(path, what)| format!("{path} {what}. No rule allows this.")));
             for change in changes {
                 let difference = change.unified(AROUND);
                 lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::words));

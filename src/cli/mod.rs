@@ -110,6 +110,7 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
         err: &mut err,
         input: &mut input,
         json: args.global.json,
+        escape: args.global.escape,
         interrupts,
     };
     let code = work(io);

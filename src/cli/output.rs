@@ -32,6 +32,8 @@ pub struct Io<'a> {
     pub in_tty: bool,
     /// JSON is wanted.
     pub json: bool,
+    /// What nobody sees is escaped, wherever it goes.
+    pub escape: bool,
     /// How often the person pressed Ctrl+C.
     pub interrupts: &'a dyn Fn() -> usize,
 }
@@ -108,8 +110,13 @@ impl Io<'_> {
 
     /// Data: exactly these bytes, or to a terminal what can be shown of them.
     pub fn data(&mut self, text: &str) {
-        let _ =
-            if self.out_tty { write!(self.out, "{}", Safe::text(text)) } else { self.out.write_all(text.as_bytes()) };
+        let _ = if self.out_tty {
+            write!(self.out, "{}", Safe::text(text))
+        } else if self.escape {
+            self.out.write_all(unhidden(text).as_bytes())
+        } else {
+            self.out.write_all(text.as_bytes())
+        };
         let _ = self.out.flush();
     }
 
@@ -118,6 +125,8 @@ impl Io<'_> {
     pub fn words(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
+        } else if self.escape {
+            self.out.write_all(Safe::marked(text).as_bytes())
         } else {
             self.out.write_all(plain(text).as_bytes())
         };
@@ -246,6 +255,22 @@ impl Io<'_> {
     }
 }
 
+/// Data in which what nobody sees is escaped: JSON by its own escapes, so that it stays the same, anything else by marks.
+fn unhidden(text: &str) -> String {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
+        // A line end can only stand between values there.
+        return text
+            .split_inclusive('\n')
+            .map(|line| match line.strip_suffix('\n') {
+                Some(line) => escaped(line) + "\n",
+                None => escaped(line),
+            })
+            .collect();
+    }
+    Safe::marked(text)
+}
+
 /// A text without controls, but for tabs and line ends.
 fn plain(text: &str) -> Cow<'_, str> {
     let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -300,6 +325,7 @@ pub fn in_commands(text: &str) -> String {
         ("/mcp shows what it wrote, and starts it again", "`pleach mcp test` shows what it wrote"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
         ("/trust-folder changes that", "`pleach trust` changes that"),
+        ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
         ("/mcp shows and asks", "`pleach mcp use` shows them and asks"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))

@@ -96,6 +96,7 @@ fn within<T>(
             err_tty: run.io.err_tty,
             in_tty: run.io.in_tty,
             json: false,
+            escape: run.io.escape,
             interrupts: &since,
         },
         formats: run.formats,

@@ -304,7 +304,7 @@ pub(super) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         }
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
-            run.done(Request::RebuildState { branch: view.current }, "")
+            run.done(Request::RebuildState(view.current), "")
         }
     }
 }

@@ -88,6 +88,7 @@ mod tests {
             err_tty: tty,
             in_tty: tty,
             json: args.global.json,
+            escape: false,
             interrupts: &|| 0,
         };
         let result = repair(&args, &look, &mend, &mut io);

@@ -94,6 +94,7 @@ fn branch(n: u128, name: &str, head: u128) -> Branch {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }
@@ -304,6 +305,7 @@ impl Stage {
             err_tty: self.tty,
             in_tty: self.tty,
             json: args.global.json,
+            escape: args.global.escape,
             interrupts: &|| presses,
         };
         let code = run_on(&args, &config, &door, &events, &formats, io);
@@ -653,7 +655,7 @@ fn lists_and_files() {
     let stage = Stage { input: "{}", ..Stage::default() };
     let said = stage.say(&["import", "-", "--json"], |ticket, _| {
         let session = SessionId(id(90));
-        let sessions = vec![Imported { session, title: "t".into(), added: 2, known: 0, head: None }];
+        let sessions = vec![Imported { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
         let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
         vec![answer(ticket, Answer::Imported { sessions, skipped })]
     });
@@ -701,6 +703,7 @@ fn commands_without_an_engine() {
         err_tty: false,
         in_tty: false,
         json: false,
+        escape: false,
         interrupts: &|| 0,
     };
     let result = system::local(&args, &Err(why), &mut io);

@@ -44,6 +44,13 @@ impl Deed {
         }
     }
 
+    /// The first file that it would change and that steers the program, with what that file does.
+    #[must_use]
+    pub fn steers(&self) -> Option<(&str, &'static str)> {
+        let Self::Change(changes) = self else { return None };
+        changes.iter().find_map(|change| Some((change.path.as_str(), super::folder::steers(&change.path)?)))
+    }
+
     /// Whether nothing outside the conversation changes by it, as far as can be told.
     #[must_use]
     pub fn looks(&self) -> bool {
@@ -235,7 +242,8 @@ impl Rule {
 ///
 /// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
 /// allowed by a pattern with a star: the star would let that through. Nor is one whose program would run something else
-/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]).
+/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of a
+/// file that steers the program is allowed by no rule at all.
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
@@ -243,9 +251,11 @@ pub fn decide<'a>(
     tool: &str,
     deed: &Deed,
 ) -> (Verdict, Option<&'a Rule>) {
+    let steers = deed.steers().is_some();
     let safe = |rule: &&Rule| match deed {
-        Deed::Run(command) if rule.verdict == Verdict::Allow => admits(rule.on.as_deref(), &command.line),
-        _ => true,
+        _ if rule.verdict != Verdict::Allow => true,
+        Deed::Run(command) => admits(rule.on.as_deref(), &command.line),
+        _ => !steers,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
         let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, deed) && safe(rule);
@@ -368,6 +378,11 @@ mod tests {
         assert_eq!(verdict(&rules, "edit_file", &Deed::Change(vec![change("src/a.rs")])), Verdict::Allow);
         let both = Deed::Change(vec![change("src/a.rs"), change("build.rs")]);
         assert_eq!(verdict(&rules, "edit_file", &both), Verdict::Ask, "one of them is not allowed");
+        let steering = Deed::Change(vec![change("a/.pleach.toml")]);
+        for on in [None, Some("*"), Some("a/.pleach.toml")] {
+            assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
+        }
+        assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
         assert_eq!(verdict(&[], "read_file", &Deed::Look { what: "a".into() }), Verdict::Allow);
         let foreign = Deed::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");

@@ -4,6 +4,7 @@
 //! A person's words for these are in the glossary of the crate's documentation.
 
 pub mod activation;
+pub mod address;
 pub mod again;
 pub mod arm;
 pub mod asks;
@@ -24,6 +25,7 @@ pub mod facts;
 pub mod failure;
 pub mod find;
 pub mod folded;
+pub mod folder;
 pub mod hash;
 pub mod ids;
 pub mod indirect;

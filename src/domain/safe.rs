@@ -48,6 +48,31 @@ impl Safe {
         out
     }
 
+    /// Text for a pipe: what nobody would see, and every control but tabs and line ends, is marked; all else stays as it is.
+    #[must_use]
+    pub fn marked(raw: &str) -> String {
+        let mut out = String::with_capacity(raw.len());
+        walk(raw, |c, hidden| if hidden { mark(&mut out, c) } else { out.push(c) });
+        out
+    }
+
+    /// Text for the clipboard, with how many characters were left out of it: escape sequences, controls but tabs and line
+    /// ends, and what nobody would see.
+    #[must_use]
+    pub fn copied(raw: &str) -> (String, usize) {
+        let mut out = String::with_capacity(raw.len());
+        let mut left = 0;
+        let mut rest = raw;
+        while let Some(at) = rest.find(['\u{1b}', '\u{9b}', '\u{9d}', '\u{90}']) {
+            left += keep_seen(&mut out, &rest[..at]);
+            let length = sequence(&rest[at..]);
+            left += rest[at..at + length].chars().count();
+            rest = &rest[at + length..];
+        }
+        left += keep_seen(&mut out, rest);
+        (out, left)
+    }
+
     /// The sanitised text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -139,6 +164,72 @@ fn pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0xFE0F | 0x1_F000..=0x1_FAFF)
 }
 
+/// Goes through a text, saying of each character whether it is to be hidden: nobody sees it, or a terminal acts on it.
+fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
+    let mut chars = raw.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        let stays = match c {
+            '\n' | '\t' => true,
+            '\r' => next == Some('\n'),
+            '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => true,
+            // Scripts in which letters join by them.
+            '\u{200c}' | '\u{200d}' => joins(before) && next.is_some_and(joins),
+            c => !forbidden(c),
+        };
+        each(c, !stays);
+        before = c;
+    }
+}
+
+fn joins(c: char) -> bool {
+    matches!(u32::from(c), 0x0600..=0x08FF | 0x0900..=0x0DFF) && !forbidden(c)
+}
+
+/// Takes in what is seen, and counts the rest.
+fn keep_seen(out: &mut String, raw: &str) -> usize {
+    let mut left = 0;
+    walk(raw, |c, hidden| if hidden { left += 1 } else { out.push(c) });
+    left
+}
+
+/// Bytes of the longest escape sequence that is looked for.
+const LONGEST: usize = 8 << 10;
+
+/// The bytes of the escape sequence with which a text begins; of one that never ends, only its first character.
+fn sequence(text: &str) -> usize {
+    let mut chars = text.char_indices();
+    let first = chars.next().map_or(0, |(_, c)| c.len_utf8());
+    let (kind, body) = match text.chars().next() {
+        Some('\u{9b}') => ('[', first),
+        Some('\u{9d}') => (']', first),
+        Some('\u{90}') => ('P', first),
+        _ => match text[first..].chars().next() {
+            Some(kind) if kind.is_ascii_graphic() => (kind, first + 1),
+            _ => return first,
+        },
+    };
+    let mut end = text.len().min(body + LONGEST);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = &text[body..end];
+    match kind {
+        '[' => rest
+            .find(|c: char| !matches!(c, '\u{20}'..='\u{3f}'))
+            .filter(|end| rest[*end..].starts_with(|c: char| matches!(c, '\u{40}'..='\u{7e}')))
+            .map_or(first, |end| body + end + 1),
+        ']' | 'P' | '^' | '_' | 'X' => ["\u{7}", "\u{1b}\\", "\u{9c}"]
+            .iter()
+            .filter_map(|end| rest.find(end).map(|at| at + end.len()))
+            .min()
+            .map_or(first, |length| body + length),
+        '(' | ')' | '*' | '+' | '#' | '%' => rest.chars().next().map_or(body, |c| body + c.len_utf8()),
+        _ => body,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +257,22 @@ mod tests {
                 assert_eq!(Safe::text(&raw).as_str(), shown);
             }
         }
+    }
+
+    #[test]
+    fn the_clipboard_gets_what_is_seen() {
+        for (raw, wanted, left) in [
+            ("plain é\n\ttext\r\nend", "plain é\n\ttext\r\nend", 0),
+            ("a\x1b[31mred\x1b[0m b", "ared b", 9),
+            ("a\x1b]52;c;eA==\x07b\x1b]0;t\x1b\\c", "abc", 19),
+            ("a\x1b]52;never ends", "a]52;never ends", 1),
+            ("x\u{9b}2Jy\u{202e}z\u{200b}\u{e0041}!", "xyz!", 6),
+            ("over\rwrite\x08\x00", "overwrite", 3),
+            ("👩\u{200d}💻 می\u{200c}خواهم a\u{200d}b", "👩\u{200d}💻 می\u{200c}خواهم ab", 1),
+        ] {
+            assert_eq!(Safe::copied(raw), (wanted.to_owned(), left), "{raw:?}");
+        }
+        assert_eq!(Safe::marked("a\tb\u{200b}\x1b[m\n"), "a\tb⟨U+200B⟩⟨U+001B⟩[m\n");
     }
 
     #[test]
@@ -198,6 +305,15 @@ mod tests {
         fn no_control_survives(raw in any::<String>()) {
             let shown = Safe::text(&raw);
             prop_assert!(!shown.as_str().chars().any(|c| c != '\n' && c.is_control()));
+        }
+
+        #[test]
+        fn nothing_that_acts_is_copied(raw in "(\\PC|[\\x00-\\x1f]|\u{9b}|\x1b\\[|\x1b\\]|\u{e0041}|\u{200d}|[a-zA-Z0-9;]){0,40}") {
+            let (copied, left) = Safe::copied(&raw);
+            let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+            prop_assert!(!copied.contains(acts), "{copied:?}");
+            prop_assert_eq!(copied.chars().count() + left, raw.chars().count());
+            prop_assert!(!Safe::marked(&raw).contains(acts));
         }
 
         #[test]

@@ -58,6 +58,13 @@ impl Core {
         if waits.is_none_or(|waiting| waiting.asking.index != index) {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
         }
+        if always.is_some()
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
+        {
+            return Err(Failure::user(format!("No rule allows a change of {path}: it steers the program."))
+                .kept("Nothing was done.")
+                .todo("Answer for this call alone."));
+        }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
         let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
@@ -231,6 +238,9 @@ impl Core {
 /// # Errors
 /// They give none: a person is asked.
 pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
+    if let Some(why) = not_alone(&asking.deed) {
+        return Ok((Consent::No { why: Some(why) }, Some("the program".into())));
+    }
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
     let words = rule.map(Rule::words);
     let consent = match verdict {
@@ -263,10 +273,32 @@ pub(super) fn warned(deed: Deed, sight: &Sight) -> Deed {
     Deed::Run(Command { protection, ..command })
 }
 
+/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
+fn not_alone(deed: &Deed) -> Option<String> {
+    let (path, what) = deed.steers()?;
+    let Deed::Change(changes) = deed else { return None };
+    (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+}
+
 /// What keeps a deed in, in words.
 pub(super) fn protection(deed: &Deed) -> Vec<String> {
     match deed {
         Deed::Run(command) => command.protection.clone(),
         Deed::Look { .. } | Deed::Change(_) | Deed::Foreign { .. } => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_steers_the_program_is_not_changed_beside_others() {
+        let change =
+            |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
+        let asking = |deed: Deed| Asking { index: 0, tool: "write_file".into(), args: String::new(), deed, rule: None };
+        let both = by_rule(&[], asking(Deed::Change(vec![change("a"), change(".mcp.json")])));
+        assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
+        assert!(by_rule(&[], asking(Deed::Change(vec![change(".mcp.json")]))).is_err(), "alone it is asked about");
     }
 }

@@ -203,7 +203,7 @@ impl Core {
         self.recall();
         self.recover();
         if let Some(reading) = self.setup.reading.take()
-            && let Err(failure) = self.import(reading)
+            && let Err(failure) = self.take_in(reading)
         {
             self.recovered.push(failure.to_string());
         }

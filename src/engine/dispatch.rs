@@ -120,6 +120,7 @@ impl Core {
             }
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::FolderSettings(act) => self.folder_settings(act),
             Request::Servers(branch, act) => self.act_on_servers(branch, act),
             Request::Traces(act) => self.traces(act),
             Request::Rule(RuleAct::List) => self.rules_listed(),
@@ -154,7 +155,8 @@ impl Core {
             Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             Request::WireText { branch } => self.wire_text(branch),
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
-            Request::RebuildState { branch } => self.rebuild_state(branch),
+            Request::RebuildState(branch) => self.rebuild_state(branch),
+            Request::AdoptState(branch) => self.adopt_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
             Request::Condense { branch, act } => self.condense(branch, act),
             Request::Task { branch, act } => self.task(branch, &act),
@@ -179,25 +181,5 @@ impl Core {
         self.current = Some(id);
         self.show_settings(&found);
         Ok(Answer::Branch(Box::new(found)))
-    }
-
-    fn trust(&mut self, trusted: bool) -> Answer {
-        let saved = (self.setup.save_trust)(trusted);
-        self.trusted = trusted;
-        self.set_servers();
-        self.project.configure(None, trusted);
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
-        let what = if trusted {
-            "This folder is trusted: tools are offered; what changes anything asks first."
-        } else {
-            "No tools are offered here."
-        };
-        match saved {
-            Ok(()) => Answer::Done(what.into()),
-            Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),
-        }
     }
 }

@@ -1,15 +1,33 @@
 //! Records of an import as nodes.
 //! Not for: reading files (`import`) or what an import does to a session (`library`).
 
+use super::api::Answer;
+use super::core::Core;
 use super::library::public_id;
 use super::session::Session;
+use crate::domain::branch::StateVersion;
+use crate::domain::failure::Failure;
 use crate::domain::hash::Hash;
 use crate::domain::ids::NodeId;
 use crate::domain::message::{End, Node, NodeHead, node_key};
-use crate::domain::record::{Record, Transcript};
+use crate::domain::record::{Reading, Record, Transcript};
 use crate::domain::tag::Tag;
+use crate::store::types::Write;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
+
+impl Core {
+    /// Takes the program's own conversation in (the demo): its states count at once.
+    pub(super) fn take_in(&mut self, reading: Reading) -> Result<(), Failure> {
+        let Answer::Imported { sessions, .. } = self.import(reading)? else { return Ok(()) };
+        for id in sessions.into_iter().map(|imported| imported.session) {
+            let states = self.store.states(id)?.into_iter();
+            let counting = states.map(|state| StateVersion { offered: false, ..state });
+            self.store.write(counting.map(|version| Write::PutState { session: id, version }).collect())?;
+        }
+        Ok(())
+    }
+}
 
 /// The nodes of an import.
 pub(super) struct Built {

@@ -251,6 +251,7 @@ impl Core {
         let old = known.map(|id| Session::load(&self.store, id)).transpose()?;
         let built = build_nodes(transcript, old.as_ref(), now);
         let states = states_of(&built.nodes, old.as_ref());
+        let waiting = states.len() as u64;
         let (added, met) = (built.nodes.len() as u64, built.known);
         let head = built.current;
         let has = |tag: &Tag| old.as_ref().is_some_and(|session| session.tags.contains_key(&tag.node));
@@ -281,7 +282,7 @@ impl Core {
             self.look();
         }
         let title = old.map_or(title, |session| session.card.title);
-        Ok(Imported { session: id, title, added, known: met, head })
+        Ok(Imported { states: waiting, session: id, title, added, known: met, head })
     }
 
     /// A grown export moves the head only when nobody has moved it here since the last import.
@@ -370,7 +371,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
-/// The state blocks that imported answers hold.
+/// The state blocks that imported answers hold. They are offered: none counts before a person takes it.
 pub(super) fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
     let first = old.map_or(1, Session::next_state);
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
@@ -386,6 +387,7 @@ pub(super) fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersi
         edited: false,
         branch: None,
         withdrawn: false,
+        offered: true,
         version,
         at: node.head.at,
         pins: Vec::new(),
@@ -441,6 +443,7 @@ fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }

@@ -36,6 +36,7 @@ mod facts;
 mod files;
 mod finder;
 mod flow;
+mod folder;
 mod foresee;
 mod forking;
 mod found;

@@ -5,9 +5,11 @@ use super::api::{Answer, Finding};
 use super::core::{Core, Inbox};
 use super::gather::Bag;
 use crate::context::project::{self, Standing};
+use crate::domain::address;
 use crate::domain::branch::Branch;
 use crate::domain::damage::{BackupAct, holding_sentence};
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::folder::FileStanding;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::Role;
@@ -182,7 +184,7 @@ impl Core {
 
     /// Looks at the store, the workspace and every profile.
     pub(super) fn doctor(&self, ticket: super::api::Ticket) {
-        let (store, workspace) = (self.store.clone(), self.workspace_finding());
+        let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
@@ -203,7 +205,7 @@ impl Core {
                 })
                 .collect();
             let (mut findings, meters) = checked.join().unwrap_or_default();
-            findings.push(workspace);
+            findings.extend(workspace);
             findings.extend(embedder.join());
             findings.extend(tokenizer);
             findings.extend(meters);
@@ -215,19 +217,36 @@ impl Core {
         let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
     }
 
-    fn workspace_finding(&self) -> Finding {
+    fn workspace_findings(&self) -> Vec<Finding> {
         let trust = if self.trusted {
             "trusted: tools are offered; what changes anything asks first"
         } else {
             "not trusted: no tools are offered"
         };
-        Finding {
+        let workspace = Finding {
             subject: "workspace".into(),
             ok: None,
             text: format!("{} ({trust})", self.setup.workspace),
             todo: String::new(),
             facts: Vec::new(),
-        }
+        };
+        let settings = self.folder_card().map(|card| {
+            let todo = match card.standing {
+                FileStanding::Untrusted => "`pleach trust` trusts the folder.",
+                FileStanding::Faulty => "Mend the file, or delete it.",
+                FileStanding::Waits => "`pleach trust --config` shows it and asks.",
+                FileStanding::Used | FileStanding::Declined => "",
+            };
+            let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            Finding {
+                subject: "folder settings".into(),
+                ok: (card.standing == FileStanding::Faulty).then_some(false),
+                text: format!("{} ({})", card.path, card.words()),
+                todo: todo.into(),
+                facts: vec![("standing", standing.unwrap_or_default())],
+            }
+        });
+        [workspace].into_iter().chain(settings).collect()
     }
 }
 
@@ -371,7 +390,7 @@ fn profile_finding(servers: &dyn super::setup::Servers, profile: &Profile, chose
         Ok(count) => Finding {
             subject,
             ok: Some(true),
-            text: format!("{} answers, {count} models", profile.base_url),
+            text: format!("{} answers, {count} models", address::shown(&profile.base_url)),
             todo: String::new(),
             facts: Vec::new(),
         },

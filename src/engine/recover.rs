@@ -7,6 +7,7 @@ use super::core::Core;
 use super::session::Session;
 use super::snapshot::fresh_key;
 use super::stream::restore;
+use crate::domain::address;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, SessionId};
@@ -192,7 +193,8 @@ impl Core {
     /// and time the session's card tells.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.get(&id) else { return Ok(false) };
-        let branches: Vec<Branch> = old.branches.iter().map(|b| Branch { state: None, ..b.clone() }).collect();
+        let branches: Vec<Branch> =
+            old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
         Ok(self.store.session(id)?.as_ref() != Some(&old.card)
             || self.store.branches(id)? != branches
             || self.store.runs(id)? != *old.runs
@@ -261,7 +263,7 @@ impl Core {
 }
 
 fn model_key(url: &str, profile: &str) -> String {
-    format!("models:{profile}:{url}")
+    format!("models:{profile}:{}", address::shown(url))
 }
 
 fn interrupted(

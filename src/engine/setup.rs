@@ -5,7 +5,8 @@ use crate::domain::branch::{Branch, Overrides};
 use crate::domain::condense::Compaction;
 use crate::domain::embed::{Embed, EmbedError};
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::hash::Fields;
+use crate::domain::folder::FolderSettings;
+use crate::domain::hash::{Fields, Hash};
 use crate::domain::mcp::{Named, Offered, ToolServers};
 use crate::domain::mode::Mode;
 use crate::domain::model::{ModelInfo, Profile, Quirk};
@@ -110,6 +111,15 @@ pub struct Fresh {
     pub later: Vec<String>,
 }
 
+/// The folder's own settings file, as the configuration knows it.
+#[derive(Clone)]
+pub struct FolderFile {
+    /// How it stands now.
+    pub look: Arc<dyn Fn() -> Option<FolderSettings> + Send + Sync>,
+    /// Keeps what a person said to the settings with this digest; false where the file holds others by now.
+    pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
+}
+
 /// Reads the configuration again.
 pub type ReadAgain = Arc<dyn Fn() -> Result<Fresh, Failure> + Send + Sync>;
 
@@ -174,6 +184,8 @@ pub struct Setup {
     pub trusted: bool,
     /// Remembers trust.
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
+    /// The folder's own settings file; none where nothing is kept.
+    pub folder: Option<FolderFile>,
     /// Model table.
     pub models: ModelLookup,
     /// Servers.
@@ -342,7 +354,7 @@ pub(super) fn encoding(setup: &Setup) -> Encoding {
 }
 
 /// The digest of everything that shapes the request beside its texts.
-pub(super) fn wire_digest(rules: &Rules, state_block: StateBlock) -> crate::domain::hash::Hash {
+pub(super) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
     Fields::new("wire")
         .text(&rules.profile.name)
         .text(&rules.model.name)

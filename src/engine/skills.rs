@@ -4,6 +4,7 @@
 
 use super::project::{Project, short};
 use crate::domain::consent::Deed;
+use crate::domain::folder::SKILLS;
 use crate::domain::hash::Hash;
 use crate::domain::mark::Atom;
 use crate::domain::project::{self, ProjectKind, frontmatter, plain};
@@ -14,8 +15,6 @@ use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where skills lie, beneath the workspace and the home.
-const PLACES: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skills"];
 /// Folders looked at in each.
 const MOST: usize = 64;
 /// Bytes of a file that are read for its name, and for its text.
@@ -51,7 +50,7 @@ pub(super) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> 
     let own = home.filter(|home| Some(*home) != workspace);
     for root in [workspace, own].into_iter().flatten() {
         let Ok(folder) = Folder::open(root) else { continue };
-        for place in PLACES {
+        for place in SKILLS {
             for name in folder.folders(Path::new(place), MOST) {
                 let path = Path::new(place).join(&name).join("SKILL.md");
                 let there = folder.look(&path);

@@ -1,7 +1,7 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
+use super::setup::{FolderFile, Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
 use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
@@ -93,6 +93,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),
+        folder: Some(folder(config)),
         models,
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
         counter,
@@ -261,6 +262,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
         save_trust,
         policies_dir: None,
         named: None,
+        folder: None,
         ..plain(&config)?
     })
 }
@@ -336,6 +338,14 @@ fn save_trust(config: &Config) -> SaveTrust {
         let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
         config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
     })
+}
+
+fn folder(config: &Config) -> FolderFile {
+    let (look, say) = (config.clone(), config.clone());
+    FolderFile {
+        look: Arc::new(move || look.folder_now()),
+        say: Arc::new(move |digest, yes| say.say_to_folder(digest, yes).map_err(|error| error.failure())),
+    }
 }
 
 /// Servers over the network, with keys from the environment or a command.

@@ -55,6 +55,8 @@ impl Endpoint {
         let mut scrub: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
         scrub.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
         scrub.extend(base.password().map(str::to_owned));
+        // A key may stand in the query as well; a short value is none, and would hide other words.
+        scrub.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
@@ -197,13 +199,13 @@ mod tests {
 
     #[test]
     fn secrets_leave_no_text() {
-        let mut profile = profile("http://me:hunter2!@h/v1");
+        let mut profile = profile("http://me:hunter2!@h/v1?key=canary-query");
         profile.headers.insert("x-api-key".into(), "canary-header".into());
         let key = SecretString::from("sk-canary");
         let endpoint = Endpoint::new(&profile, Some(&key)).unwrap();
-        let text = format!("sk-canary canary-header hunter2! {}", "x".repeat(500));
+        let text = format!("sk-canary canary-header hunter2! canary-query {}", "x".repeat(500));
         let error = endpoint.clean(problem(Kind::Auth, text));
-        assert!(error.what.starts_with("[redacted] [redacted] [redacted] x"), "{}", error.what);
+        assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
         assert_eq!(error.what.chars().count(), WHAT);
         assert_eq!(endpoint.place(), "h");
     }

@@ -20,6 +20,7 @@ mod edited;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
+mod folder;
 mod foreign;
 mod hands;
 mod laws;

@@ -2,7 +2,8 @@
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
 use super::acts::{
-    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+    Act, CodeAct, Condense, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct,
+    Which,
 };
 use super::draft::{Draft, Item, Named};
 use super::project::ProjectAct;
@@ -234,10 +235,9 @@ pub enum Request {
         text: String,
     },
     /// Rebuilds the state from the state blocks in the messages of the window.
-    RebuildState {
-        /// Which branch.
-        branch: BranchId,
-    },
+    RebuildState(BranchId),
+    /// Takes the state that came with an import and waits on a branch (undoable).
+    AdoptState(BranchId),
     /// A person's word on a call that waits for it.
     Consent {
         /// On which branch.
@@ -258,6 +258,8 @@ pub enum Request {
         /// Yes or no.
         trusted: bool,
     },
+    /// The folder's own settings file: how it stands, or what a person says to it.
+    FolderSettings(FolderAct),
     /// Calls to tools: all, one whole, one again.
     Traces(TraceAct),
     /// The calls of a session, newest last.

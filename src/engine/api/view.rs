@@ -46,6 +46,8 @@ pub struct FileList {
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// The folder's own settings file, where there is one.
+    FolderSettings(Option<Box<crate::domain::folder::FolderSettings>>),
     /// All tools.
     Toolbox(Box<crate::domain::toolbox::Toolbox>),
     /// Rules about calls to tools, with where each stands.

@@ -96,6 +96,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }

@@ -35,6 +35,7 @@ fn version(head: &NodeHead) -> StateVersion {
         edited: false,
         branch: None,
         withdrawn: false,
+        offered: false,
         version: 1,
         at: 1,
         pins: Vec::new(),

@@ -210,6 +210,7 @@ fn states_and_operations() {
         edited: true,
         branch: Some(scene.branch),
         withdrawn: false,
+        offered: false,
         version: 1,
         at: 3,
         pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],

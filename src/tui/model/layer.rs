@@ -118,6 +118,8 @@ pub enum Act {
     Trust(bool),
     /// Uses the servers that the folder's file of this digest names, or not.
     FolderServers(Hash, bool),
+    /// Uses the folder's settings of this digest, or not.
+    FolderSettings(Hash, bool),
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }

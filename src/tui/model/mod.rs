@@ -224,6 +224,8 @@ pub enum Pending {
     Earlier(SessionId),
     /// Rules about calls to tools.
     Rules,
+    /// The folder's own settings file.
+    FolderSettings,
     /// Tools and their servers.
     Toolbox,
     /// A change of theirs, after which they are looked at again.

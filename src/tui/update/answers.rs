@@ -113,6 +113,7 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
         (Pending::Rules, Answer::Rules(rules)) => super::consent::listed(model, rules),
+        (Pending::FolderSettings, Answer::FolderSettings(card)) => super::folder::came(model, card.as_deref()),
         (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),

@@ -103,6 +103,10 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
         }
+        Action::AllowAlways if ask.asking.deed.steers().is_some() => {
+            ask.note =
+                Some("This file steers the program: no rule allows a change of it, only a yes each time.".into());
+        }
         Action::AllowAlways => {
             let question = always(ask);
             model.layers.push(Layer::Question(question));

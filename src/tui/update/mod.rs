@@ -17,6 +17,7 @@ mod drafts;
 mod engine;
 mod find;
 mod focus;
+mod folder;
 mod keys;
 mod leaving;
 mod ledger;

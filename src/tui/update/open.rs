@@ -30,7 +30,12 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::ShowState => state(model),
         Action::RebuildState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::RebuildState { branch }, Pending::Act, out);
+                send(model, Request::RebuildState(branch), Pending::Act, out);
+            }
+        }
+        Action::AdoptState => {
+            if let Some(branch) = model.branch().map(|branch| branch.id) {
+                send(model, Request::AdoptState(branch), Pending::Act, out);
             }
         }
         Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
@@ -53,6 +58,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             model.refresh();
         }
         Action::Trust => trust(model),
+        Action::FolderSettings => super::folder::open(model, out),
         Action::Doctor => drop(send(model, Request::Doctor, Pending::Doctor, out)),
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
@@ -411,6 +417,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
         Act::FolderServers(digest, yes) => super::toolbox::say_to_file(model, digest, yes, out),
+        Act::FolderSettings(digest, yes) => super::folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }

@@ -134,6 +134,9 @@ fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
             let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
             let words = format!("{files} would change: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.asking.deed.steers() {
+                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            }
         }
     }
     let end = end.unwrap_or(rows.len());

@@ -335,6 +335,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         trusted: bench.trusted,
         orient: bench.orient,
         save_trust: Arc::new(|_| Ok(())),
+        folder: None,
         models: Arc::new(|name, _| model_of(name)),
         servers: bench.back.clone(),
         counter: Arc::new(Quarter),
