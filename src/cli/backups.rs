@@ -6,7 +6,7 @@ use super::client::unexpected;
 use super::commands::WithBackups;
 use super::stop::Stop;
 use crate::domain::damage::{BackupAct, Holding};
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
 
 /// `backups`.
@@ -32,7 +32,7 @@ pub(super) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
 }
 
 fn ask(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
-    match run.client.call(Request::Backups(act), &mut run.io)? {
+    match run.client.call(Request::Program(ProgramRequest::Backups(act)), &mut run.io)? {
         Answer::Backups(all) => Ok(all),
         other => Err(unexpected(&other)),
     }

@@ -12,7 +12,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::{Atom, MarkKind};
 use crate::domain::plan::ContextPlan;
-use crate::engine::api::{Act, Answer, Draft, DraftKind, Item, Planned, Request, SessionView};
+use crate::engine::api::{Act, Answer, Draft, DraftKind, Item, Planned, ProgramRequest, Request, SessionView};
 use clap::Parser as _;
 use std::sync::Arc;
 
@@ -197,7 +197,7 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, command: &str) -> Result<Next, 
         "new" => opened(run, desk, Request::NewSession { title: rest.to_owned() })?,
         "sessions" => generic(run, "session list")?,
         "model" | "profile" | "policy" | "budget" => setting(run, name, rest)?,
-        "reload" => run.done(Request::Reload, "Read again; nothing of it changed.")?,
+        "reload" => run.done(Request::Program(ProgramRequest::Reload), "Read again; nothing of it changed.")?,
         "note" if !rest.is_empty() => mark(run, vec![Item::Note(rest.to_owned())], set(MarkKind::Sticky))?,
         _ => generic(run, command)?,
     }

@@ -13,16 +13,19 @@ use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::folder::{FileStanding, FolderSettings};
 use crate::domain::meter::{Calibration, Learned};
 use crate::domain::model::ModelInfo;
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
 
 /// `models`.
 pub(super) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run.client.call(Request::Models { profile: run.global.profile.clone() }, &mut run.io)? {
+    let found = match run
+        .client
+        .call(Request::Program(ProgramRequest::Models { profile: run.global.profile.clone() }), &mut run.io)?
+    {
         Answer::Models(found) => found,
         other => return Err(unexpected(&other)),
     };
-    let learned = match run.client.call(Request::Meters, &mut run.io)? {
+    let learned = match run.client.call(Request::Program(ProgramRequest::Meters), &mut run.io)? {
         Answer::Meters(learned) => learned,
         other => return Err(unexpected(&other)),
     };
@@ -77,7 +80,7 @@ pub(super) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
     }
-    let findings = match run.client.call(Request::Doctor, &mut run.io)? {
+    let findings = match run.client.call(Request::Program(ProgramRequest::Doctor), &mut run.io)? {
         Answer::Doctor(findings) => findings,
         other => return Err(unexpected(&other)),
     };
@@ -114,7 +117,7 @@ fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
         Forget::One(quirk) => Some(quirk),
     };
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    run.done(Request::ForgetQuirks { profile, model, quirk }, "")
+    run.done(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
 }
 
 /// The commands that need no engine.

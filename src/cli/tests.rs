@@ -20,7 +20,7 @@ use crate::domain::record::{Imported, Skipped};
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::usage::Usage;
-use crate::engine::api::{Act, Draft, DraftKind, Event, Exact, Item, Planned, Ticket};
+use crate::engine::api::{Act, Draft, DraftKind, Event, Exact, Item, Planned, ProgramRequest, Ticket};
 use clap::Parser as _;
 use serde_json::Value;
 use std::sync::Mutex;
@@ -533,7 +533,7 @@ fn messages_of_the_branch_and_of_the_tree() {
 
 fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
     match request {
-        Request::Backups(_) => vec![answer(ticket, Answer::Backups(Vec::new()))],
+        Request::Program(ProgramRequest::Backups(_)) => vec![answer(ticket, Answer::Backups(Vec::new()))],
         _ => vec![answer(ticket, Answer::Done(String::new()))],
     }
 }
@@ -619,7 +619,7 @@ fn what_cannot_be_undone_is_asked() {
         assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
         // One backup holds it: a person is asked, a script says what is to be done.
         let held = |ticket, request: &Request| match request {
-            Request::Backups(act) => {
+            Request::Program(ProgramRequest::Backups(act)) => {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                 let removed = u64::from(*act == BackupAct::List);
                 vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fault: None }]))]
@@ -627,7 +627,9 @@ fn what_cannot_be_undone_is_asked() {
             _ => done(ticket, request),
         };
         let acts = |said: &Said| {
-            let act = |seen: &Request| if let Request::Backups(act) = seen { Some(*act) } else { None };
+            let act = |seen: &Request| {
+                if let Request::Program(ProgramRequest::Backups(act)) = seen { Some(*act) } else { None }
+            };
             said.seen.iter().filter_map(act).collect::<Vec<_>>()
         };
         let typed = |input| Stage { input, tty: true, ..Stage::default() }.say(line, held);

@@ -246,7 +246,8 @@ mod tests {
     /// Held against Unicode's own tables, character by character. What joins or colors pictographs is left to them.
     #[test]
     fn no_invisible_character_is_passed_on() {
-        let pattern = r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}--\x{FE0E}\x{FE0F}]";
+        let pattern =
+            r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}\x{13430}-\x{1343F}--\x{FE0E}\x{FE0F}]";
         let unseen = regex::Regex::new(pattern).unwrap();
         for c in '\0'..=char::MAX {
             let raw = c.to_string();

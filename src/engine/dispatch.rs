@@ -1,6 +1,6 @@
 //! Which request is done where. One line each.
 
-use super::api::{Answer, Condense, Exact, FileAct, Request, RuleAct, ThingAct, Ticket};
+use super::api::{Answer, Condense, Exact, FileAct, ProgramRequest, Request, RuleAct, ThingAct, Ticket};
 use super::core::Core;
 use super::queries;
 use super::retrieve::Wish;
@@ -51,7 +51,6 @@ impl Core {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
             Request::RenameSession { session, title: None } => self.title_by_model(ticket, session.as_deref()),
-            Request::Models { profile } => self.models(ticket, profile.as_deref()),
             Request::Find { line, limit } => {
                 self.seeker.look(ticket, line, limit);
                 Ok(())
@@ -66,10 +65,7 @@ impl Core {
             Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
             Request::Code { root, act } => self.ask_code(ticket, act, root),
             Request::Project(act) => self.project_act(ticket, act),
-            Request::Doctor => {
-                self.doctor(ticket);
-                Ok(())
-            }
+            Request::Program(request) => self.on_program(ticket, request),
             other => {
                 let result = self.on_session(other);
                 let opened = matches!(result, Ok(Answer::Opened(_)));
@@ -83,11 +79,29 @@ impl Core {
         }
     }
 
+    /// Requests about the program itself.
+    fn on_program(&mut self, ticket: Ticket, request: ProgramRequest) -> Result<(), Failure> {
+        let result = match request {
+            ProgramRequest::Models { profile } => return self.models(ticket, profile.as_deref()),
+            ProgramRequest::Doctor => {
+                self.doctor(ticket);
+                return Ok(());
+            }
+            ProgramRequest::Reload => self.read_again(),
+            ProgramRequest::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
+            ProgramRequest::ForgetQuirks { profile, model, quirk } => {
+                self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
+            }
+            ProgramRequest::Backups(act) => self.store.copies(act).map(Answer::Backups).map_err(Failure::from),
+        };
+        self.answer(ticket, result);
+        Ok(())
+    }
+
     /// Requests about sessions as a whole.
     fn on_session(&mut self, request: Request) -> Result<Answer, Failure> {
         match request {
             Request::Sessions => Ok(Answer::Sessions(self.store.sessions()?)),
-            Request::Reload => self.read_again(),
             Request::NewSession { title } => self.new_session(&title),
             Request::OpenSession { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
@@ -96,7 +110,6 @@ impl Core {
             Request::RenameSession { session, title } => {
                 self.rename_session(session.as_deref(), &title.unwrap_or_default())
             }
-            Request::Backups(act) => Ok(Answer::Backups(self.store.copies(act)?)),
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(reading),
@@ -108,10 +121,6 @@ impl Core {
             Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),
             Request::Redo => self.redo(),
-            Request::ForgetQuirks { profile, model, quirk } => {
-                self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
-            }
-            Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
             Request::ReplayDryRun { run } => self.replay_dry(&run),

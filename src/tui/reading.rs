@@ -1,5 +1,5 @@
 //! The configuration as the workbench reads it: at the start, and again when a file of it was written or a person asks.
-//! Not for: the engine's part of it (`Request::Reload`), or noticing that a file was written (`watch`).
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or noticing that a file was written (`watch`).
 
 use super::msg::Fresh;
 use super::theme::{Theme, Themes};

@@ -381,6 +381,10 @@ fn works() {
 struct Killer(AtomicBool);
 
 impl Watch for Killer {
+    fn sight(&self) -> pleach::domain::sight::Sight {
+        pleach::domain::sight::Sight::default()
+    }
+
     fn cancelled(&self) -> bool {
         false
     }

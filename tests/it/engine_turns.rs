@@ -14,7 +14,7 @@ use pleach::domain::plan::{Choice, Reason, RowKind};
 use pleach::domain::policy::Section;
 use pleach::domain::provider::ProviderErrorKind;
 use pleach::domain::run::{RunCard, RunStatus};
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, Request};
+use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, ProgramRequest, Request};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -205,7 +205,7 @@ fn the_same_bytes_are_never_posted_twice() {
     assert_eq!((closed.draft, failure.what.as_str()), (Some(message("hi")), "The server said no."));
     assert!(failure.todo.contains("not sent again"), "{failure}");
     assert_eq!((model.bodies().len(), client.runs().len()), (1, 1));
-    let forget = Request::ForgetQuirks { profile: None, model: None, quirk: None };
+    let forget = Request::Program(ProgramRequest::ForgetQuirks { profile: None, model: None, quirk: None });
     assert!(client.ask(forget).unwrap_err().todo.contains("None is known"));
     assert!(client.say(branch, "hi").failure.is_none());
 }
@@ -599,7 +599,7 @@ fn what_a_server_tells_of_its_models_is_remembered() {
     let mut client = bench.start();
     let branch = client.session();
     let before = client.whole_plan(branch, &message("x")).budget.context_window;
-    client.must(Request::Models { profile: None });
+    client.must(Request::Program(ProgramRequest::Models { profile: None }));
     let after = client.whole_plan(branch, &message("x")).budget.context_window;
     assert_eq!((before, after), (6_000, 9_999));
     let drawn = client.drawn(branch, &message("x"));

@@ -7,6 +7,7 @@
 mod acts;
 mod draft;
 mod event;
+mod program;
 mod project;
 mod request;
 mod servers;
@@ -19,6 +20,7 @@ pub use acts::{
 };
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
+pub use program::ProgramRequest;
 pub use project::{ModuleAct, ProjectAct};
 pub use request::Request;
 pub use servers::ServerAct;

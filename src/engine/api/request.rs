@@ -6,11 +6,11 @@ use super::acts::{
     Which,
 };
 use super::draft::{Draft, Item, Named};
+use super::program::ProgramRequest;
 use super::project::ProjectAct;
 use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
-use crate::domain::damage::BackupAct;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -25,9 +25,6 @@ use std::sync::Arc;
 pub enum Request {
     /// All sessions, newest first.
     Sessions,
-    /// Reads the configuration again: what it says of models, policies, prompts and tools holds from now on. Answered by a
-    /// sentence about what changed, empty where nothing did; a configuration with a fault changes nothing.
-    Reload,
     /// Makes a session with one empty branch `main`, and opens it.
     NewSession {
         /// Its title; a dated one when empty.
@@ -403,26 +400,8 @@ pub enum Request {
     },
     /// About what the project says of itself: rules, skills.
     Project(ProjectAct),
-    /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
-    Models {
-        /// One profile only.
-        profile: Option<String>,
-    },
-    /// What was learned of how models' servers count beside us.
-    Meters,
-    /// Looks for servers and reports (also at first start).
-    Doctor,
-    /// Forgets what was learned from a server's refusals.
-    ForgetQuirks {
-        /// Of one profile only.
-        profile: Option<String>,
-        /// Of one model only.
-        model: Option<String>,
-        /// One quirk only.
-        quirk: Option<crate::domain::model::Quirk>,
-    },
-    /// Copies of the store that hold what was removed from it.
-    Backups(BackupAct),
+    /// About the program itself.
+    Program(ProgramRequest),
     /// Appends a message without calling a model.
     AddMessage {
         /// To which branch.

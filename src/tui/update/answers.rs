@@ -12,7 +12,7 @@ use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::Node;
 use crate::domain::safe::Safe;
-use crate::engine::api::{Answer, Finding, Request, SessionView, Ticket, Told};
+use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, Told};
 use crate::tui::model::composer::Draft;
 use crate::tui::model::layer::{Found, Layer};
 use crate::tui::model::plan::Shown;
@@ -216,7 +216,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
         model.status.say(Weight::Trouble, sentence.clone(), model.now);
     }
     if model.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
-        send(model, Request::Doctor, Pending::Doctor, out);
+        send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out);
     }
 }
 

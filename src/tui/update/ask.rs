@@ -10,7 +10,7 @@ use crate::domain::mode::{Mode, SearchWish};
 use crate::domain::model::Quirk;
 use crate::domain::policy::Layout;
 use crate::domain::tokens::grouped;
-use crate::engine::api::{Act, Item, Request, TaskAct};
+use crate::engine::api::{Act, Item, ProgramRequest, Request, TaskAct};
 use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::panes::Shape;
 use crate::tui::model::slash::{self, Typed};
@@ -321,7 +321,12 @@ fn forget(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
         let names: Vec<&str> = Quirk::ALL.iter().map(|quirk| quirk.name()).collect();
         return wrong(model, &format!("/forget wants all or one of {}.", names.join(", ")));
     }
-    send(model, Request::ForgetQuirks { profile: None, model: None, quirk }, Pending::Act, out);
+    send(
+        model,
+        Request::Program(ProgramRequest::ForgetQuirks { profile: None, model: None, quirk }),
+        Pending::Act,
+        out,
+    );
     model.plan.touch(model.now);
 }
 

@@ -3,7 +3,7 @@
 
 use super::{keys, send};
 use crate::domain::ids::BranchId;
-use crate::engine::api::Request;
+use crate::engine::api::{ProgramRequest, Request};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::model::status::Weight;
@@ -100,7 +100,7 @@ pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, ou
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
         model.status.say(Weight::Trouble, problem, model.now);
     }
-    send(model, Request::Reload, Pending::Reload(fresh.asked), out);
+    send(model, Request::Program(ProgramRequest::Reload), Pending::Reload(fresh.asked), out);
 }
 
 /// A turn has ended: a person who looks elsewhere is told of a long one.

@@ -6,7 +6,7 @@ use crate::domain::branch::SessionCard;
 use crate::domain::failure::Failure;
 use crate::domain::model::ModelInfo;
 use crate::domain::when;
-use crate::engine::api::{MemoryAct, Request};
+use crate::engine::api::{MemoryAct, ProgramRequest, Request};
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -154,7 +154,7 @@ pub(super) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
 
 /// Opens the list of models.
 pub(super) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
-    let ticket = send(model, Request::Models { profile: None }, Pending::Models, out);
+    let ticket = send(model, Request::Program(ProgramRequest::Models { profile: None }), Pending::Models, out);
     let mut picker = Picker::new(Kind::Models);
     picker.loading = true;
     picker.ticket = ticket;

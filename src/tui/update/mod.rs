@@ -38,7 +38,7 @@ mod trials;
 mod whatif;
 mod workshop;
 
-use crate::engine::api::{self, Request, Ticket};
+use crate::engine::api::{self, ProgramRequest, Request, Ticket};
 use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
@@ -91,7 +91,7 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
     let mut out = Vec::new();
     send(model, Request::OpenSession { session, branch, create: true }, Pending::Open, &mut out);
     if model.facts.first_start {
-        send(model, Request::Doctor, Pending::Doctor, &mut out);
+        send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, &mut out);
     }
     for problem in model.keys.problems().to_vec() {
         model.status.say(Weight::Trouble, problem, model.now);

@@ -8,7 +8,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::mark::Atom;
 use crate::domain::plan::{Blocked, Choice, RowKind};
-use crate::engine::api::{self, Item, Request};
+use crate::engine::api::{self, Item, ProgramRequest, Request};
 use crate::tui::model::composer::{self, Draft};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader};
 use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
@@ -59,7 +59,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         Action::Trust => trust(model),
         Action::FolderSettings => super::folder::open(model, out),
-        Action::Doctor => drop(send(model, Request::Doctor, Pending::Doctor, out)),
+        Action::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),

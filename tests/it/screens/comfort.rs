@@ -6,7 +6,7 @@ use super::pictures::pictures;
 use pleach::config::keymap::Keymap;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::failure::Failure;
-use pleach::engine::api::{Answer, Event, Request};
+use pleach::engine::api::{Answer, Event, ProgramRequest, Request};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::picker::{Choice, Kind};
@@ -352,7 +352,7 @@ fn settings_are_taken_up_while_it_runs() {
     stage.msg(fresh(screen, "[[bind]]\non = \"f12\"\nrun = \"help\"\nwhen = \"always\"\n"));
     assert_eq!(stage.model.shown_theme(), "contrast");
     stage.reply(
-        |request| matches!(request, Request::Reload),
+        |request| matches!(request, Request::Program(ProgramRequest::Reload)),
         Answer::Done("The configuration was read again: mode.".into()),
     );
     assert!(stage.screen(100, 30).contains("read again: mode"));

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::run::RunCard;
 use pleach::domain::tokens::Certainty;
-use pleach::engine::api::{Answer, Event, Finding, Request};
+use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request};
 
 /// From the smallest that shows anything to more than a full screen.
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (120, 35), (200, 50), (250, 80)];
@@ -109,7 +109,7 @@ fn first_start() {
         finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),
         finding("profile ollama", Some(false), "nothing listens on http://localhost:11434"),
     ];
-    stage.reply(|request| matches!(request, Request::Doctor), Answer::Doctor(findings));
+    stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), Answer::Doctor(findings));
     pictures("first_start", &mut stage);
 }
 
