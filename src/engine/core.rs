@@ -198,7 +198,7 @@ impl Core {
         self.recall();
         self.recover();
         if let Some(reading) = self.setup.reading.take()
-            && let Err(failure) = self.import(reading)
+            && let Err(failure) = self.import(&reading.incoming())
         {
             self.recovered.push(failure.to_string());
         }

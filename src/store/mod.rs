@@ -18,6 +18,7 @@ mod embeddings;
 mod excerpt;
 mod find;
 mod journal;
+pub mod known;
 mod memory;
 mod modules;
 mod nodes;
