@@ -109,7 +109,8 @@
 //!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
 //! * **trace**: what a call to a tool was asked, who allowed it and what it came to; a failed one and the later one that worked
 //!   on the same are linked ([`domain::resolved`]). **again**: a call that a person repeats beside the conversation.
-//! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted.
+//! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted. **diagnostic**: what of
+//!   an answer could not be taken as it came, with its bytes, kept with the run.
 //! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by
 //!   the model or written by a person, sent only once confirmed, shared by branches by nature, never a secret.
 //!   **suggested pin**: a message that the model named in its state block, or that the program leased again and again; it
@@ -119,7 +120,8 @@
 //!   who and why. **subject**: a cluster of questions that are alike. **task**: a stretch of a branch that a person names.
 //! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
 //!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants
-//!   requests written. **quirk**: a change of dialect that a server asked for. **profile**: one place to ask.
+//!   requests written. **quirk**: a change of dialect that a server asked for by refusing a model's request. **profile**: one
+//!   place to ask.
 
 pub mod cli;
 pub mod code;

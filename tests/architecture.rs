@@ -39,6 +39,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("nucleo_matcher", "tui"),
     ("rusqlite", "store"),
     ("rusqlite_migration", "store"),
+    ("zstd", "store"),
     ("async_openai", "llm"),
     ("reqwest", "llm"),
     ("reqwest", "mcp"),

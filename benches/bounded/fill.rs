@@ -126,6 +126,7 @@ fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     };

@@ -56,6 +56,7 @@ pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     };

@@ -2,8 +2,8 @@
 //! Not for: doing what the commands say (their own files).
 
 pub use super::commands::{
-    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, MessageCommand, Plans, RaceLimits, Replay,
-    SessionCommand, StateCommand,
+    BranchCommand, CapsulesCommand, Compress, ConfigCommand, ContextCommand, Forget, MessageCommand, Plans, RaceLimits,
+    Replay, SessionCommand, StateCommand, WithBackups,
 };
 use super::consent::RulesCommand;
 use super::mcp::McpCommand;
@@ -26,7 +26,8 @@ MESSAGE and ITEM take a message's id, a unique prefix of one, or the id it had w
 TEXT may be `-` for standard input.
 --json prints one JSON value (an array for lists), with hidden characters escaped.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 6 another program is asking
+on the branch (see --wait), 130 interrupted.
 Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR, NO_MOTION.";
 
 /// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
@@ -81,6 +82,9 @@ pub struct Global {
     /// Print JSON.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Into a file or a pipe too, write characters that nobody sees, and controls, as ⟨U+200B⟩; in JSON as \\u200b.
+    #[arg(long, global = true)]
+    pub escape: bool,
     /// An offline tour on a bundled conversation; nothing is saved.
     #[arg(long, global = true)]
     pub demo: bool,
@@ -98,6 +102,9 @@ pub enum Command {
         /// well from `plan --request`; what you edited is written down as such.
         #[arg(long, value_name = "FILE")]
         request: Option<PathBuf>,
+        /// Where another program is asking on the branch, wait in line for your turn; Ctrl+C leaves the line.
+        #[arg(long)]
+        wait: bool,
     },
     /// Solve the plan of a message and print it; nothing is sent.
     Plan {
@@ -231,6 +238,10 @@ pub enum Command {
         /// Do not ask.
         #[arg(short, long, conflicts_with = "off")]
         yes: bool,
+        /// Instead, what this trusted folder's own settings (.pleach.toml) change: show it, and use it once told so; with
+        /// --off use it no longer.
+        #[arg(long)]
+        config: bool,
     },
     /// Rules about what tools may do without asking.
     Rules {
@@ -296,11 +307,17 @@ pub enum Command {
         /// The new words; `-` reads standard input.
         #[arg(required = true)]
         text: Vec<String>,
+        /// Wait in line where another program is asking on the branch.
+        #[arg(long)]
+        wait: bool,
     },
     /// Ask for another answer; the old one stays beside it.
     Regenerate {
         /// To which of your messages; the last one when left out.
         message: Option<String>,
+        /// Wait in line where another program is asking on the branch.
+        #[arg(long)]
+        wait: bool,
     },
     /// Show the branch's context mode, or change it.
     Mode {
@@ -362,6 +379,22 @@ pub enum Command {
         /// Start empty even where there is a backup.
         #[arg(long, requires = "repair")]
         empty: bool,
+        /// Forget what was learned from a server's refusals: a quirk as the report names it, or `all`. --profile and
+        /// --model say of which.
+        #[arg(long, value_name = "QUIRK", conflicts_with = "repair", value_parser = Forget::read)]
+        forget: Option<Forget>,
+    },
+    /// The backups beside the store, and whether they still hold what was removed from it for good.
+    Backups {
+        /// Remove it from them too.
+        #[arg(long, conflicts_with = "delete")]
+        rewrite: bool,
+        /// Delete those that hold it. This cannot be undone.
+        #[arg(long)]
+        delete: bool,
+        /// Do not ask.
+        #[arg(short, long, requires = "delete")]
+        yes: bool,
     },
     /// Settings.
     #[command(subcommand)]
@@ -466,6 +499,10 @@ mod tests {
         "plans diff abc def --json",
         "plans diff abc",
         "plans why abc --message --json",
+        "backups",
+        "backups --rewrite",
+        "backups --delete -y",
+        "message remove M -y --backups rewrite",
         "traces --failed --tool run --json",
         "traces --filter state:unfixed --grouped --whole-session",
         "traces show abc --json",

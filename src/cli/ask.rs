@@ -18,38 +18,63 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `ask TEXT`.
-pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String], wait: bool) -> Result<(), Stop> {
     let Some(text) = run.io.message(words)? else {
         return Err(Stop::Usage("Say what to ask, or give it on standard input.".into()));
     };
     if text.trim().is_empty() {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
-    let view = run.open(true)?;
+    let view = open(run, true, wait)?;
     turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
 }
 
+/// Opens the session, and where that is wished waits until nobody else asks on its branch.
+fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionView>, Stop> {
+    let view = run.open(create)?;
+    if !wait {
+        return Ok(view);
+    }
+    let pressed = (run.io.interrupts)();
+    let ticket = run.client.send(Request::Turn(view.current, true));
+    loop {
+        if (run.io.interrupts)() > pressed {
+            let left = Failure::user("You left the line.").kept("Your message was not saved and nothing was sent.");
+            return Err(Stop::Stopped(left));
+        }
+        match run.client.next(&mut run.io)? {
+            Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
+                result.map_err(|failure| run.client.refused(failure))?;
+                // What was asked meanwhile belongs to the conversation now.
+                let (session, branch) = (view.card.id.to_string(), view.current.to_string());
+                return run.client.open(&Some(session), &Some(branch), false, &mut run.io);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// `ask --request FILE [TEXT]`.
-pub(super) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String]) -> Result<(), Stop> {
+pub(super) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait: bool) -> Result<(), Stop> {
     let body = input::text_of(run, file)?;
     let text = words.join(" ");
     if text == "-" && file == Path::new("-") {
         return Err(Stop::Usage("Standard input is the request already; give the text on the command line.".into()));
     }
     let text = if text == "-" { run.io.read_all()? } else { text };
-    let view = run.open(true)?;
+    let view = open(run, true, wait)?;
     let draft = Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() };
     let act = Exact::Send { draft, body: body.into() };
     follow(run, &view, Request::Exact { branch: view.current, act })
 }
 
 /// `edit MESSAGE TEXT`.
-pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String]) -> Result<(), Stop> {
+pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait: bool) -> Result<(), Stop> {
     let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
-    let view = run.open(false)?;
+    let view = open(run, false, wait)?;
     let kind = edited(&view, message)?;
     turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
 }
@@ -60,8 +85,8 @@ pub(super) fn edited(view: &SessionView, message: &str) -> Result<DraftKind, Sto
 }
 
 /// `regenerate [MESSAGE]`.
-pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>) -> Result<(), Stop> {
-    let view = run.open(false)?;
+pub(super) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: bool) -> Result<(), Stop> {
+    let view = open(run, false, wait)?;
     let kind = regenerated(&view, message)?;
     turn(run, &view, Draft { text: Arc::from(""), kind, ..Draft::default() })
 }
@@ -199,6 +224,7 @@ impl Turn {
         if until > self.shown && !run.io.json {
             run.io.words(&self.text[self.shown..until]);
             self.shown = until;
+            run.client.line(true, &mut run.io);
         }
     }
 
@@ -216,6 +242,7 @@ impl Turn {
         if !printed.is_empty() {
             run.io.end_line(&printed);
         }
+        run.client.line(false, &mut run.io);
         self.text.clear();
         self.shown = 0;
     }

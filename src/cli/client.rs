@@ -23,20 +23,24 @@ pub(super) struct Client<'a> {
     /// What the command line lets tools do.
     rules: Vec<Rule>,
     blocked: Option<Arc<Blocked>>,
+    /// Words of an answer stand on a line that is not ended.
+    line_open: bool,
+    /// Notices until that line is ended.
+    waiting: Vec<String>,
 }
 
 impl<'a> Client<'a> {
     /// Behind this door.
     #[must_use]
     pub(super) fn new(door: &'a dyn Door, events: &'a Events, rules: Vec<Rule>) -> Self {
-        Self { door, events, next: 1, rules, blocked: None }
+        Self { door, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
     }
 
     /// Another one behind the same door, for a command within a longer run. Tickets must not meet: say afterwards how far
     /// it came (see [`Client::go_on_from`]).
     #[must_use]
     pub(super) fn again(&self) -> Self {
-        Self { door: self.door, events: self.events, next: self.next, rules: self.rules.clone(), blocked: None }
+        Self { next: self.next, ..Self::new(self.door, self.events, self.rules.clone()) }
     }
 
     /// The next ticket.
@@ -48,6 +52,14 @@ impl<'a> Client<'a> {
     /// Goes on after another's tickets.
     pub(super) fn go_on_from(&mut self, ticket: u64) {
         self.next = self.next.max(ticket);
+    }
+
+    /// Whether an answer's line stands open. Notices wait until it is ended.
+    pub(super) fn line(&mut self, open: bool, io: &mut Io<'_>) {
+        self.line_open = open;
+        if !open {
+            self.waiting.drain(..).for_each(|text| io.note(&text));
+        }
     }
 
     /// Sends without waiting.
@@ -109,6 +121,7 @@ impl<'a> Client<'a> {
             }
         };
         match &event {
+            Event::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
             Event::Notice(text) => io.note(&in_commands(text)),
             Event::Embedding { made, total } => io.progress(&format!("embedding {made} of {total}")),
             Event::Coding { done, files, symbols } => {
@@ -119,7 +132,8 @@ impl<'a> Client<'a> {
                 (true, 0) => format!("{path}: {of} files are read, being summed up"),
                 (true, tokens) => format!("{path}: {tokens} tokens so far"),
             }),
-            Event::Alarm(text) => io.note(&format!("warning: {text}")),
+            Event::Room(None) => io.note("there is room again: what waited is in the store"),
+            Event::Alarm(text) | Event::Room(Some(text)) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);
                 let why = why.trim_end_matches('.');

@@ -1,8 +1,38 @@
 //! The commands of commands: what stands behind `plans`, `branch`, `session` and their like.
 //! Not for: the commands themselves and the flags that all take (`args`).
 
+use crate::domain::model::Quirk;
 use crate::domain::race::{Limits, micro};
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+/// What is to be done with backups that hold what was removed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WithBackups {
+    /// They stay as they are.
+    Keep,
+    /// It is removed from them too.
+    Rewrite,
+    /// They are deleted.
+    Delete,
+}
+
+/// What `doctor` forgets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forget {
+    /// Everything that was learned from refusals.
+    All,
+    /// One quirk.
+    One(Quirk),
+}
+
+impl Forget {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Quirk::ALL.iter().map(|quirk| quirk.name()).collect();
+        let one = Quirk::from_name(text).map(Self::One);
+        let all = || (text == "all").then_some(Self::All);
+        one.or_else(all).ok_or_else(|| format!("must be all or one of {}", names.join(", ")))
+    }
+}
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]
@@ -137,14 +167,19 @@ pub enum MessageCommand {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        #[arg(long, value_enum, value_name = "WHAT")]
+        backups: Option<WithBackups>,
     },
 }
 
 /// `state`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum StateCommand {
-    /// The state that counts on the branch.
+    /// The state that counts on the branch, and one that came with an import and waits for your yes.
     Show,
+    /// Take the state that came with an import: from now on it counts here.
+    Adopt,
     /// Replace it; without a text your editor opens.
     Edit {
         /// The new state; `-` reads standard input.
@@ -271,6 +306,9 @@ pub enum SessionCommand {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        #[arg(long, value_enum, value_name = "WHAT")]
+        backups: Option<WithBackups>,
     },
     /// Messages of all sessions by words and filters, the newest first, and sessions with the words in their title.
     Search {

@@ -6,7 +6,8 @@ use super::Run;
 use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
-use crate::domain::consent::{Asking, Consent, Deed, Rule, RuleScope, Verdict, decide};
+use crate::domain::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::folded::{Row, folded, folded_difference, length};
 use crate::domain::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct};
 use clap::{Args, Subcommand};
@@ -127,7 +128,15 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
-        io.note(&format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking)));
+        io.note(&match asking.deed.steers() {
+            Some((path, what)) => format!(
+                "{} was refused: {path} {what}, so only a yes at a terminal lets a tool change it.",
+                asking.tool
+            ),
+            None => {
+                format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking))
+            }
+        });
         return Some(Consent::Unasked);
     }
     for line in told(asking) {
@@ -154,22 +163,29 @@ fn told(asking: &Asking) -> Vec<String> {
         Deed::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
             lines.push(format!("In {folder}, for at most {} seconds:", command.seconds));
-            lines.extend(command.line.lines().map(|line| format!("  $ {line}")));
+            lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.words())));
+            lines.extend(length(&command.line).map(|length| format!("That was all of it: {length}.")));
             lines.extend(command.protection.iter().cloned());
         }
         Deed::Change(changes) => {
-            lines.extend(
-                changes.iter().flat_map(|change| change.unified(AROUND).lines().map(str::to_owned).collect::<Vec<_>>()),
-            );
+            lines.extend(asking.deed.steers().map(|(path, what)| format!("{path} {what}. No rule allows this.")));
+            for change in changes {
+                let difference = change.unified(AROUND);
+                lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::words));
+            }
+            let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            lines.push(format!("{more} lines come, {less} go."));
         }
         Deed::Foreign { server, tool, looks } => {
             lines.push(OUTSIDE.to_owned());
             if *looks {
                 lines.push("The server says that it only looks; nothing here makes sure of it.".to_owned());
             }
-            lines.push(format!("{server}: {tool} {}", asking.args));
+            let call = format!("{server}: {tool} {}", asking.args);
+            lines.extend(folded(&call).iter().map(Row::words));
+            lines.extend(length(&call).map(|length| format!("That was all of it: {length}.")));
         }
-        Deed::Look { what } => lines.push(what.clone()),
+        Deed::Look { what } => lines.extend(folded(what).iter().map(Row::words)),
     }
     lines
 }
@@ -177,6 +193,21 @@ fn told(asking: &Asking) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::consent::Command;
+
+    #[test]
+    fn the_question_shows_the_tail_of_a_command() {
+        let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
+        let deed = Deed::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
+        let lines = told(&Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
+        let wanted = [
+            "  $ ls",
+            "  $ [199 blank lines]",
+            "  $ touch PWNED⟨U+200B⟩",
+            "That was all of it: 201 lines, 199 of them blank.",
+        ];
+        assert_eq!(lines[2..], wanted);
+    }
 
     #[test]
     fn a_flag_names_a_tool_and_what_it_may_act_on() {

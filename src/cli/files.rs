@@ -35,6 +35,12 @@ pub(super) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
         let (added, known) = (number(session.added), number(session.known));
         run.io.say(&format!("{}  {}  {added} added, {known} known", session.session, session.title));
     }
+    if sessions.iter().any(|session| session.states > 0) {
+        run.io.note(
+            "an answer in it holds a state block, which counts nowhere yet; `pleach state show` shows it where it would count, \
+             `pleach state adopt` takes it",
+        );
+    }
     if sessions.is_empty() {
         run.io.say("No conversation was found in it.");
     }

@@ -1,5 +1,5 @@
-//! Ctrl+C, counted by a small thread.
-//! Not for: what a count means (the commands).
+//! Signals of the command line: Ctrl+C, counted by a small thread; the file size limit, which must not end the program.
+//! Not for: what a count of Ctrl+C means (the commands), or the workbench's signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +18,21 @@ pub(super) fn count() -> Arc<AtomicUsize> {
     let _ = started.recv();
     presses
 }
+
+/// From here on the system refuses a write beyond the file size limit (`ulimit -f`), as a full disk does, and no longer
+/// ends the program. Programs that this one starts get the system's default again, as with every handled signal.
+#[cfg(unix)]
+pub(super) fn outlive_file_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let _inside = runtime.enter();
+    // The handler stays when the listener and the runtime are dropped.
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
+/// Only Unix ends a program for the size of a file.
+#[cfg(not(unix))]
+pub(super) fn outlive_file_limit() {}
 
 #[cfg(unix)]
 async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {

@@ -4,6 +4,7 @@
 use super::Run;
 use super::args::{Items, MessageCommand};
 use super::client::unexpected;
+use super::commands::WithBackups;
 use super::output::{column, time};
 use super::stop::Stop;
 use super::{pick, shape, tags};
@@ -28,7 +29,7 @@ pub(super) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result
         MessageCommand::Label { message, name } => tags::label(run, message, name),
         MessageCommand::Favourite { message, off } => tags::favourite(run, message, *off),
         MessageCommand::Labels { words, favourites } => tags::list(run, words, *favourites),
-        MessageCommand::Remove { item, yes } => remove(run, item, *yes),
+        MessageCommand::Remove { item, yes, backups } => remove(run, item, *yes, *backups),
     }
 }
 
@@ -108,7 +109,7 @@ fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool) -> Result<(), Stop> {
+fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let question = format!("Delete the turn of {item:?} in {:?} for good?", view.card.title);
     if !run.io.confirm(&question, yes)? {
@@ -116,7 +117,8 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool) -> Result<(), Stop> {
         return Err(Stop::Said(1));
     }
     let item = Item::Named { text: item.to_owned(), message: false };
-    run.done(Request::RemoveMessage { branch: view.current, item }, "Removed.")
+    let request = Request::RemoveMessage { branch: view.current, item };
+    super::backups::after_removal(run, request, "Removed.", backups)
 }
 
 /// `add ROLE CONTENT`.

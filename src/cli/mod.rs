@@ -4,6 +4,7 @@
 pub mod args;
 mod aside;
 mod ask;
+mod backups;
 mod branches;
 mod client;
 mod code;
@@ -47,7 +48,7 @@ use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
-use output::{Io, in_commands, sentence};
+use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -101,19 +102,33 @@ pub fn fail(args: &Args, failure: &Failure) -> u8 {
 }
 
 fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<'_>) -> u8) -> u8 {
-    let (mut out, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let (stdout, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let (out_tty, err_tty) = (stdout.is_terminal(), err.is_terminal());
+    let mut out = Outlet::new(stdout);
     let io = Io {
-        out_tty: out.is_terminal(),
-        err_tty: err.is_terminal(),
+        out_tty,
+        err_tty,
         in_tty: input.is_terminal(),
         joins: true,
         out: &mut out,
         err: &mut err,
         input: &mut input,
         json: args.global.json,
+        escape: args.global.escape,
         interrupts,
     };
-    work(io)
+    let code = work(io);
+    let Some(failed) = out.close() else { return code };
+    let _ = writeln!(err, "pleach: {}", Safe::line(&unwritten(&failed)));
+    if code == 0 { 1 } else { code }
+}
+
+/// Said when standard output refused what was to be printed.
+fn unwritten(failed: &std::io::Error) -> String {
+    let what = sentence(&format!("Standard output cannot be written: {failed}"));
+    format!(
+        "{what} What was printed is not complete; the store keeps what the command did. Print it again to a place with room."
+    )
 }
 
 /// Runs a command on given streams, and gives its exit code.
@@ -153,17 +168,21 @@ fn told(failure: &Failure) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the command line. What clap has to say is said here; then the exit code comes back.
+/// Begins: the file size limit no longer ends the program, and the command line is read. What clap has to say is said
+/// here; then the exit code comes back.
 ///
 /// # Errors
 /// The exit code, when there is nothing to run.
 pub fn parse() -> Result<Args, u8> {
     use clap::Parser as _;
+    interrupt::outlive_file_limit();
     Args::try_parse().map_err(|error| {
         if !error.use_stderr() {
             // Help and version are our own words.
-            let _ = error.print();
-            return 0;
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            let Err(failed) = printed.or_else(output::unless_closed) else { return 0 };
+            let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&unwritten(&failed)));
+            return 1;
         }
         // It repeats what was typed, and that may come from anywhere.
         let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));
@@ -176,10 +195,10 @@ impl Run<'_, '_> {
         match &args.command {
             None if args.plain => plain::plain(self),
             None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
-            Some(Command::Ask { text, request: None }) => ask::ask(self, text),
-            Some(Command::Ask { text, request: Some(file) }) => ask::exactly(self, file, text),
-            Some(Command::Edit { message, text }) => ask::edit(self, message, text),
-            Some(Command::Regenerate { message }) => ask::regenerate(self, message.as_deref()),
+            Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
+            Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
+            Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),
+            Some(Command::Regenerate { message, wait }) => ask::regenerate(self, message.as_deref(), *wait),
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
                 code::find(self, query, batch.as_deref(), dir.as_deref())
             }
@@ -228,7 +247,8 @@ impl Run<'_, '_> {
                 files::export(self, *format, *all, *mask, output.as_deref())
             }
             Some(Command::Models) => system::models(self),
-            Some(Command::Doctor { .. }) => system::doctor(self),
+            Some(Command::Doctor { forget, .. }) => system::doctor(self, *forget),
+            Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 system::local(args, &Ok(self.config.clone()), &mut self.io)
             }

@@ -7,7 +7,7 @@ use crate::domain::failure::Failure;
 use crate::domain::safe::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::{BufRead, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 /// Most bytes of a typed line.
 const MOST_LINE: u64 = 64 << 10;
@@ -31,14 +31,62 @@ pub struct Io<'a> {
     pub joins: bool,
     /// JSON is wanted.
     pub json: bool,
+    /// What nobody sees is escaped, wherever it goes.
+    pub escape: bool,
     /// How often the person pressed Ctrl+C.
     pub interrupts: &'a dyn Fn() -> usize,
+}
+
+/// Standard output that remembers why it could not be written. A reader that went away (`| head`) is no fault.
+pub struct Outlet<W: Write> {
+    to: W,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Outlet<W> {
+    /// Writes there.
+    pub fn new(to: W) -> Self {
+        Self { to, failed: None }
+    }
+
+    /// Writes what still waits; gives the first error.
+    pub fn close(mut self) -> Option<io::Error> {
+        let _ = self.flush();
+        self.failed
+    }
+
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            if self.failed.is_none() && kind != ErrorKind::Interrupted {
+                self.failed = unless_closed(error).err();
+            }
+            kind.into()
+        })
+    }
+}
+
+/// A reader that went away is no failure.
+pub fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+impl<W: Write> Write for Outlet<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.to.write(bytes);
+        self.noted(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.to.flush();
+        self.noted(result)
+    }
 }
 
 impl Io<'_> {
     /// A line for people.
     pub fn say(&mut self, text: &str) {
-        // A reader that went away (`| head`) is no fault of the command.
+        // What cannot be written is told once, at the end (see `Outlet`).
         let _ = writeln!(self.out, "{}", Safe::text(text));
     }
 
@@ -61,8 +109,13 @@ impl Io<'_> {
 
     /// Data: exactly these bytes, or to a terminal what can be shown of them.
     pub fn data(&mut self, text: &str) {
-        let _ =
-            if self.out_tty { write!(self.out, "{}", Safe::text(text)) } else { self.out.write_all(text.as_bytes()) };
+        let _ = if self.out_tty {
+            write!(self.out, "{}", Safe::text(text))
+        } else if self.escape {
+            self.out.write_all(unhidden(text).as_bytes())
+        } else {
+            self.out.write_all(text.as_bytes())
+        };
         let _ = self.out.flush();
     }
 
@@ -71,6 +124,8 @@ impl Io<'_> {
     pub fn words(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
+        } else if self.escape {
+            self.out.write_all(Safe::marked(text).as_bytes())
         } else {
             self.out.write_all(plain(text).as_bytes())
         };
@@ -171,6 +226,22 @@ impl Io<'_> {
     }
 }
 
+/// Data in which what nobody sees is escaped: JSON by its own escapes, so that it stays the same, anything else by marks.
+fn unhidden(text: &str) -> String {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
+        // A line end can only stand between values there.
+        return text
+            .split_inclusive('\n')
+            .map(|line| match line.strip_suffix('\n') {
+                Some(line) => escaped(line) + "\n",
+                None => escaped(line),
+            })
+            .collect();
+    }
+    Safe::marked(text)
+}
+
 /// A text without controls, but for tabs and line ends.
 fn plain(text: &str) -> Cow<'_, str> {
     let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -225,6 +296,7 @@ pub fn in_commands(text: &str) -> String {
         ("/mcp shows what it wrote, and starts it again", "`pleach mcp test` shows what it wrote"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
         ("/trust-folder changes that", "`pleach trust` changes that"),
+        ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
         ("/mcp shows and asks", "`pleach mcp use` shows them and asks"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))

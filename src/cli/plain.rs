@@ -97,6 +97,7 @@ fn within<T>(
             in_tty: run.io.in_tty,
             joins: false,
             json: false,
+            escape: run.io.escape,
             interrupts: &since,
         },
         formats: run.formats,

@@ -207,8 +207,9 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let edited = if card.edited { " · edited by hand" } else { "" };
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
+    let told: String = card.diagnostics.iter().map(|told| format!("\n  ! {}", told.what)).collect();
     format!(
-        "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}",
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}{told}",
         card.id,
         card.plan.short(),
         time(card.at),
@@ -232,6 +233,9 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     let mut text = described(&plan, None);
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
+        for told in card.diagnostics.iter().filter(|told| !told.raw.is_empty()) {
+            let _ = writeln!(text, "  as it came: {}", told.raw);
+        }
     }
     run.io.say(text.trim_end());
     Ok(())
@@ -304,7 +308,7 @@ pub(super) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         }
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
-            run.done(Request::RebuildState { branch: view.current }, "")
+            run.done(Request::RebuildState(view.current), "")
         }
     }
 }

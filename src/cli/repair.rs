@@ -54,7 +54,7 @@ fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut super::Io<'_>) -
     let value = json!({
         "damaged": true,
         "repaired": true,
-        "moved": mended.moved,
+        "moved": Some(&mended.moved).filter(|moved| !moved.is_empty()),
         "from": mended.from.map(|from| from.path),
         "salvaged": mended.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
     });
@@ -89,6 +89,7 @@ mod tests {
             in_tty: tty,
             joins: true,
             json: args.global.json,
+            escape: false,
             interrupts: &|| 0,
         };
         let result = repair(&args, &look, &mend, &mut io);

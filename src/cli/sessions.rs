@@ -7,7 +7,7 @@ use super::client::unexpected;
 use super::output::{column, time};
 use super::stop::Stop;
 use super::{branches, editor, pick, search, shape};
-use crate::domain::branch::SessionCard;
+use crate::domain::branch::{SessionCard, StateVersion};
 use crate::domain::lane::Lane;
 use crate::domain::mode::Mode;
 use crate::domain::orient;
@@ -41,13 +41,14 @@ pub(super) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             let session = session.clone().or_else(|| run.global.session.clone());
             run.done(Request::RenameSession { session, title: None }, "Renamed.")
         }
-        SessionCommand::Delete { session, yes } => {
+        SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Delete the session {session:?} with all its messages for good?");
             if !run.io.confirm(&question, *yes)? {
                 run.io.note("nothing was deleted");
                 return Err(Stop::Said(1));
             }
-            run.done(Request::DeleteSession { session: Some(session.clone()) }, "Deleted.")
+            let request = Request::DeleteSession { session: Some(session.clone()) };
+            super::backups::after_removal(run, request, "Deleted.", *backups)
         }
     }
 }
@@ -210,25 +211,46 @@ pub(super) fn focus(run: &mut Run<'_, '_>, names: &[String]) -> Result<(), Stop>
     run.done(Request::Override { branch: branch.id, overrides }, &said)
 }
 
+/// The state that counts, and the one that waits for a yes.
+fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Option<&StateVersion>) -> Result<(), Stop> {
+    if run.io.json {
+        let mut value = json!(state);
+        if let Some(offered) = offered {
+            // Without a state of its own the branch still has something to tell.
+            if value.is_null() {
+                value = json!({ "text": Value::Null });
+            }
+            value["offered"] = json!(offered);
+        }
+        return run.io.value(&value);
+    }
+    match state {
+        Some(state) => {
+            run.io.words(&state.text);
+            run.io.end_line(&state.text);
+        }
+        None => run.io.say("This branch has no state yet."),
+    }
+    if let Some(offered) = offered {
+        run.io.note("a state came with the import; it counts once you say `pleach state adopt`:");
+        offered.text.lines().for_each(|line| run.io.note(&format!("  {line}")));
+    }
+    Ok(())
+}
+
 /// `state`.
 pub(super) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(), Stop> {
     let words: &[String] = match command {
-        StateCommand::Show => &[],
+        StateCommand::Show | StateCommand::Adopt => &[],
         StateCommand::Edit { text } => text,
     };
     let given = run.io.text(words)?;
     let view = run.open(false)?;
-    let state = pick::branch(&view, None)?.state.clone();
+    let branch = pick::branch(&view, None)?;
+    let (state, offered) = (branch.state.clone(), branch.offered.clone());
     match command {
-        StateCommand::Show => match state {
-            Some(state) if run.io.json => run.io.value(&state),
-            Some(state) => {
-                run.io.words(&state.text);
-                run.io.end_line(&state.text);
-                Ok(())
-            }
-            None => run.io.either(&Value::Null, "This branch has no state yet."),
-        },
+        StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
+        StateCommand::Adopt => run.done(Request::AdoptState(view.current), "The state was taken; undo takes it back."),
         StateCommand::Edit { .. } => {
             let before = state.map(|state| state.text).unwrap_or_default();
             let text = match given {

@@ -8,6 +8,7 @@ use crate::domain::mark::MarkKind;
 use crate::domain::message::{Node, NodeHead, Part};
 use crate::domain::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::provider::Diagnostic;
 use crate::domain::race::BranchRun;
 use crate::domain::run::RunCard;
 use crate::domain::task;
@@ -349,6 +350,7 @@ pub struct RunShape<'a> {
     finish_reason: Option<&'a str>,
     attempts: u32,
     error: Option<&'a str>,
+    diagnostics: &'a [Diagnostic],
     at: i64,
 }
 
@@ -376,6 +378,7 @@ pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
         finish_reason: card.finish_reason.as_deref(),
         attempts: card.attempts,
         error: card.error.as_deref(),
+        diagnostics: &card.diagnostics,
         at: card.at,
     }
 }

@@ -2,14 +2,15 @@
 //! Not for: conversations.
 
 use super::Run;
-use super::args::{Args, Command, ConfigCommand};
+use super::args::{Args, Command, ConfigCommand, Forget};
 use super::client::unexpected;
-use super::output::{Io, column, number};
+use super::output::{Io, column, in_commands, number};
 use super::stop::Stop;
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::config::themes;
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::folder::{FileStanding, FolderSettings};
 use crate::domain::meter::{Calibration, Learned};
 use crate::domain::model::ModelInfo;
 use crate::engine::api::{Answer, Request};
@@ -72,7 +73,10 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
 }
 
 /// `doctor`.
-pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+pub(super) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
+    if let Some(forget) = forget {
+        return forget_quirks(run, forget);
+    }
     let findings = match run.client.call(Request::Doctor, &mut run.io)? {
         Answer::Doctor(findings) => findings,
         other => return Err(unexpected(&other)),
@@ -101,6 +105,16 @@ pub(super) fn doctor(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// `doctor --forget`.
+fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
+    let quirk = match forget {
+        Forget::All => None,
+        Forget::One(quirk) => Some(quirk),
+    };
+    let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
+    run.done(Request::ForgetQuirks { profile, model, quirk }, "")
 }
 
 /// The commands that need no engine.
@@ -151,12 +165,13 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
             Ok(())
         }
         ConfigCommand::Show => {
-            let text = config.shown();
             if io.json {
-                let value: Value = toml::from_str(&text).unwrap_or_default();
+                let mut value: Value = toml::from_str(&config.shown()).unwrap_or_default();
+                value["origins"] = json!(config.origins);
+                value["folder"] = json!(config.folder);
                 return io.value(&value);
             }
-            io.data(&text);
+            io.data(&in_commands(&config.explained()));
             Ok(())
         }
         ConfigCommand::Check => check(config, io),
@@ -220,14 +235,22 @@ fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> R
 }
 
 fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+    let faulty = config.folder.as_ref().filter(|card| card.standing == FileStanding::Faulty);
     if io.json {
-        return io.value(&json!({ "ok": true, "files": config.files, "notes": config.notes }));
+        let ok = faulty.is_none();
+        io.value(&json!({ "ok": ok, "files": config.files, "notes": config.notes, "folder": config.folder }))?;
+    }
+    if let Some(notice) = faulty.and_then(FolderSettings::notice) {
+        return Err(Failure::new(FailureKind::Config, notice).into());
+    }
+    if io.json {
+        return Ok(());
     }
     for file in &config.files {
         io.say(&format!("read {}", file.display()));
     }
     for note in &config.notes {
-        io.say(note);
+        io.say(&in_commands(note));
     }
     io.say("The settings are well.");
     Ok(())

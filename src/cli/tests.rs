@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::load::{Environment, Sources, load};
 use crate::domain::branch::{Branch, Overrides, SessionCard};
+use crate::domain::damage::{BackupAct, BackupCard, Holding};
 use crate::domain::failure::FailureKind;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
@@ -93,6 +94,7 @@ fn branch(n: u128, name: &str, head: u128) -> Branch {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }
@@ -247,6 +249,7 @@ fn card(status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: 0,
     }
@@ -301,6 +304,7 @@ impl Stage {
             in_tty: self.tty,
             joins: true,
             json: args.global.json,
+            escape: args.global.escape,
             interrupts: &|| presses,
         };
         let code = run_on(&args, &config, &door, &events, &formats, io);
@@ -460,7 +464,7 @@ fn exit_codes_say_whose_matter_it_is() {
         |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
     for (kind, code) in [
         (FailureKind::User, 1),
-        (FailureKind::Busy, 1),
+        (FailureKind::Busy, 6),
         (FailureKind::Config, 2),
         (FailureKind::Blocked, 3),
         (FailureKind::Provider, 4),
@@ -526,8 +530,11 @@ fn messages_of_the_branch_and_of_the_tree() {
     assert_eq!(say(&["message", "show", "zz"], bodies).code, 1);
 }
 
-fn done(ticket: Ticket, _: &Request) -> Vec<Event> {
-    vec![answer(ticket, Answer::Done(String::new()))]
+fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
+    match request {
+        Request::Backups(_) => vec![answer(ticket, Answer::Backups(Vec::new()))],
+        _ => vec![answer(ticket, Answer::Done(String::new()))],
+    }
 }
 
 #[test]
@@ -601,12 +608,37 @@ fn what_cannot_be_undone_is_asked() {
         let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
         assert_eq!((no.code, no.err.contains("for good?")), (1, true));
         let sends = |said: &Said| {
-            matches!(said.seen.last(), Some(Request::RemoveMessage { .. } | Request::DeleteSession { .. }))
+            let removes =
+                |seen: &Request| matches!(seen, Request::RemoveMessage { .. } | Request::DeleteSession { .. });
+            said.seen.iter().any(removes)
         };
         assert!(!sends(&no));
         let yes = Stage { input: "y\n", tty: true, ..Stage::default() }.say(line, done);
         assert!(yes.code == 0 && sends(&yes));
         assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
+        // One backup holds it: a person is asked, a script says what is to be done.
+        let held = |ticket, request: &Request| match request {
+            Request::Backups(act) => {
+                let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
+                let removed = u64::from(*act == BackupAct::List);
+                vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fault: None }]))]
+            }
+            _ => done(ticket, request),
+        };
+        let acts = |said: &Said| {
+            let act = |seen: &Request| if let Request::Backups(act) = seen { Some(*act) } else { None };
+            said.seen.iter().filter_map(act).collect::<Vec<_>>()
+        };
+        let typed = |input| Stage { input, tty: true, ..Stage::default() }.say(line, held);
+        assert_eq!(acts(&typed("y\ny\n")), [BackupAct::List, BackupAct::Rewrite]);
+        assert_eq!(acts(&typed("y\nn\n")), [BackupAct::List]);
+        for (wish, wanted) in [
+            (&["-y"][..], &[][..]),
+            (&["-y", "--backups", "keep"], &[]),
+            (&["-y", "--backups", "delete"], &[BackupAct::List, BackupAct::Delete]),
+        ] {
+            assert_eq!(acts(&say(&[line, wish].concat(), held)), wanted);
+        }
     }
 }
 
@@ -622,7 +654,7 @@ fn lists_and_files() {
     let stage = Stage { input: "{}", ..Stage::default() };
     let said = stage.say(&["import", "-", "--json"], |ticket, _| {
         let session = SessionId(id(90));
-        let sessions = vec![Imported { session, title: "t".into(), added: 2, known: 0, head: None }];
+        let sessions = vec![Imported { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
         let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
         vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
     });
@@ -671,6 +703,7 @@ fn commands_without_an_engine() {
         in_tty: false,
         joins: true,
         json: false,
+        escape: false,
         interrupts: &|| 0,
     };
     let result = system::local(&args, &Err(why), &mut io);

@@ -6,6 +6,7 @@ use super::CodeError;
 use super::language::of_path;
 use super::record::Stamp;
 use crate::domain::code::{Fate, Language};
+use crate::domain::sight::{READS, Sight};
 use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -23,13 +24,32 @@ pub struct Bounds {
     pub symbols: usize,
     /// Whether files that a program wrote are left out.
     pub skip_generated: bool,
+    /// What a person's rules keep from being read: such files are as if they were not there.
+    pub sight: Sight,
+    /// Where the folder lies beneath the workspace by whose paths the rules speak.
+    pub beneath: PathBuf,
     /// Threads; 0 for as many as there are cores.
     pub threads: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { largest: 1 << 20, files: 200_000, symbols: 2_000_000, skip_generated: true, threads: 0 }
+        Self {
+            largest: 1 << 20,
+            files: 200_000,
+            symbols: 2_000_000,
+            skip_generated: true,
+            sight: Sight::default(),
+            beneath: PathBuf::new(),
+            threads: 0,
+        }
+    }
+}
+
+impl Bounds {
+    /// Whether the rules let a file be read.
+    fn may_read(&self, path: &Path) -> bool {
+        self.sight.is_open() || self.sight.shows(READS, &self.beneath.join(path).to_string_lossy())
     }
 }
 
@@ -82,6 +102,7 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
                 && let Ok(mut listing) = listing.lock()
             {
                 match found {
+                    Found::File(file) if !bounds.may_read(&file.path) => {}
                     Found::File(file) => {
                         count.fetch_add(1, Ordering::Relaxed);
                         listing.files.push(file);

@@ -2,25 +2,21 @@
 //! Not for: changing them (`save`) or choosing a profile (`start`).
 
 use super::error::{ConfigError, Place, nearest};
+use super::folder;
 use super::layer::{Layer, merge};
 use super::models::ModelTable;
 use super::paths::{Paths, expand};
 use super::policies;
 use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
 use super::themes;
+use crate::domain::address;
+use crate::domain::folder::FolderSettings;
 use crate::domain::mode::Mode;
 use crate::domain::model::{Backend, ModelInfo, Profile};
 use crate::domain::policy::PolicySpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The name of a folder's own file.
-pub const FOLDER_FILE: &str = ".pleach.toml";
-
-/// What a folder's own file may set. Places to ask, keys, tools, trust, the store and the log are the person's alone.
-const FOLDER_MAY: [&str; 9] =
-    ["model", "mode", "policy", "layout", "budget", "state_block", "personality", "system", "screen"];
 
 /// The environment, as far as anybody asks for it. An empty variable counts as none.
 #[derive(Clone)]
@@ -87,6 +83,10 @@ pub struct Config {
     pub env: Environment,
     /// The files that were read.
     pub files: Vec<PathBuf>,
+    /// The folder's own file, where there is one.
+    pub folder: Option<FolderSettings>,
+    /// Where the settings come from that are not built in: a file or a variable, by their dotted names.
+    pub origins: BTreeMap<String, String>,
     /// Things to know that stop nobody.
     pub notes: Vec<String>,
 }
@@ -95,22 +95,25 @@ pub struct Config {
 pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut paths = Paths::find(&sources.env)?;
     let mut notes = Vec::new();
-    let layers = read_layers(&paths, &sources.workspace, &mut notes)?;
-    let mut table = toml::Table::new();
-    for layer in &layers {
-        merge(&mut table, &layer.table);
-    }
-    let mut settings: Settings = table.try_into().map_err(|error: toml::de::Error| ConfigError::Unreadable {
-        file: "the settings together".into(),
-        why: error.message().to_owned(),
-    })?;
-    for (name, profile) in &mut settings.profiles {
-        profile.name.clone_from(name);
-    }
+    let mut layers = own_layers(&paths, &mut notes)?;
     let policies = policies::load(&paths.policies_dir())?;
-    check(&settings, &policies, &layers)?;
-    check_theme(&settings, &paths, &layers)?;
-    apply_env(&mut settings, &sources.env)?;
+    // The person's own settings must be well without the folder's.
+    let own = together(&layers);
+    let mut settings = checked(&own, &policies, &paths, &layers)?;
+    let trusted = super::save::trusts(&settings.trusted_folders, &sources.workspace);
+    let with = |layer: &Layer| {
+        let layers = [layers.as_slice(), std::slice::from_ref(layer)].concat();
+        checked(&together(&layers), &policies, &paths, &layers).map(drop)
+    };
+    let found = folder::find(&paths, &sources.workspace, trusted, &own, with);
+    let (card, layer) = found.map_or((None, None), |found| (Some(found.card), found.layer));
+    notes.extend(card.as_ref().and_then(FolderSettings::notice));
+    if let Some(layer) = layer.filter(|layer| !layer.table.is_empty()) {
+        layers.push(layer);
+        settings = checked(&together(&layers), &policies, &paths, &layers)?;
+    }
+    let mut origins = origins(&layers);
+    apply_env(&mut settings, &sources.env, &mut origins)?;
     check_given(&settings, &policies, &sources)?;
     if !settings.store.path.is_empty() {
         paths.store = expand(&settings.store.path, &sources.env);
@@ -121,6 +124,8 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     Ok(Config {
         models: ModelTable::new(settings.models.clone()),
         files: layers.iter().skip(1).map(|layer| PathBuf::from(&layer.origin)).collect(),
+        folder: card,
+        origins,
         settings,
         paths,
         policies,
@@ -129,6 +134,41 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
         env: sources.env,
         notes,
     })
+}
+
+/// All layers in one table.
+fn together(layers: &[Layer]) -> toml::Table {
+    let mut table = toml::Table::new();
+    for layer in layers {
+        merge(&mut table, &layer.table);
+    }
+    table
+}
+
+/// Settings without a fault.
+fn checked(
+    table: &toml::Table,
+    policies: &BTreeMap<String, PolicySpec>,
+    paths: &Paths,
+    layers: &[Layer],
+) -> Result<Settings, ConfigError> {
+    let read: Result<Settings, toml::de::Error> = table.clone().try_into();
+    let mut settings = read.map_err(|error| ConfigError::Unreadable {
+        file: "the settings together".into(),
+        why: error.message().to_owned(),
+    })?;
+    for (name, profile) in &mut settings.profiles {
+        profile.name.clone_from(name);
+    }
+    check(&settings, policies, layers)?;
+    check_theme(&settings, paths, layers)?;
+    Ok(settings)
+}
+
+/// Which file each setting comes from that is not built in.
+fn origins(layers: &[Layer]) -> BTreeMap<String, String> {
+    let each = layers.iter().skip(1);
+    each.flat_map(|layer| folder::leaves(&layer.table).into_keys().map(|key| (key, layer.origin.clone()))).collect()
 }
 
 impl Config {
@@ -156,26 +196,13 @@ impl Config {
     }
 }
 
-fn read_layers(paths: &Paths, workspace: &Path, notes: &mut Vec<String>) -> Result<Vec<Layer>, ConfigError> {
+/// The built-in settings and the person's own file.
+fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, ConfigError> {
     let mut layers = vec![Layer::parse::<Settings>("the built-in settings", super::DEFAULT)?];
     let user = paths.user_file();
     if let Some(layer) = Layer::read::<Settings>(&user)? {
         if may_hold_secrets(&layer.table) {
             notes.extend(loose_mode(&user));
-        }
-        layers.push(layer);
-    }
-    let folder = workspace.join(FOLDER_FILE);
-    if let Some(layer) = Layer::read::<Settings>(&folder)? {
-        for key in layer.table.keys() {
-            if !FOLDER_MAY.contains(&key.as_str()) {
-                let place = layer.place(&[key]).unwrap_or(Place { line: 1, column: 1 });
-                return Err(ConfigError::NotHere { file: layer.origin.clone(), place, key: key.clone() });
-            }
-        }
-        let keys: Vec<&str> = layer.table.keys().map(String::as_str).collect();
-        if !keys.is_empty() {
-            notes.push(format!("{} sets {}.", layer.origin, keys.join(", ")));
         }
         layers.push(layer);
     }
@@ -192,7 +219,7 @@ fn may_hold_secrets(table: &toml::Table) -> bool {
     let profiles = table.get("profiles").and_then(toml::Value::as_table);
     profiles.into_iter().flat_map(|profiles| profiles.values()).any(|profile| {
         let address = profile.get("base_url").and_then(toml::Value::as_str).unwrap_or_default();
-        profile.get("headers").is_some() || address.contains('@')
+        profile.get("headers").is_some() || address != address::shown(address)
     })
 }
 
@@ -263,7 +290,7 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     for (name, profile) in &settings.profiles {
         let address = profile.base_url.as_str();
         if profile.backend == Backend::Openai && host(address).is_none() {
-            let what = format!("{address:?} is no address like https://host/v1");
+            let what = format!("{:?} is no address like https://host/v1", address::shown(address));
             let key = if address.is_empty() { &["profiles", name][..] } else { &["profiles", name, "base_url"][..] };
             return fault(key, what, None);
         }
@@ -304,15 +331,23 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) 
     format!("there is no {kind} {name:?}; there are {}", known.join(", "))
 }
 
-fn apply_env(settings: &mut Settings, env: &Environment) -> Result<(), ConfigError> {
+fn apply_env(
+    settings: &mut Settings,
+    env: &Environment,
+    origins: &mut BTreeMap<String, String>,
+) -> Result<(), ConfigError> {
+    let mut from = |key: &str, name: &str| drop(origins.insert(key.to_owned(), name.to_owned()));
     if let Some(store) = env.get("PLEACH_STORE") {
         settings.store.path = store;
+        from("store.path", "PLEACH_STORE");
     }
     if let Some(profile) = env.get("PLEACH_PROFILE") {
         settings.profile = profile;
+        from("profile", "PLEACH_PROFILE");
     }
     if let Some(model) = env.get("PLEACH_MODEL") {
         settings.model = model;
+        from("model", "PLEACH_MODEL");
     }
     if let Some(value) = env.get("PLEACH_MODE") {
         settings.mode = Mode::from_name(&value).ok_or_else(|| ConfigError::Given {
@@ -321,25 +356,29 @@ fn apply_env(settings: &mut Settings, env: &Environment) -> Result<(), ConfigErr
             value,
             what: "must be off, light or heavy".into(),
         })?;
+        from("mode", "PLEACH_MODE");
     }
     if env.get("NO_COLOR").is_some() {
         "mono".clone_into(&mut settings.screen.theme);
+        from("screen.theme", "NO_COLOR");
     }
     // No convention has won yet; these two are met with.
     if env.get("NO_MOTION").or_else(|| env.get("REDUCE_MOTION")).is_some_and(|value| value != "0") {
         settings.screen.reduced_motion = true;
+        from("screen.reduced_motion", "the environment");
     }
     if let Some(address) = env.get("OPENAI_BASE_URL") {
         let Some(host) = host(&address) else {
             return Err(ConfigError::Given {
                 name: "OPENAI_BASE_URL".into(),
-                value: super::start::without_userinfo(&address),
+                value: address::shown(&address),
                 what: "must be an address like https://host/v1".into(),
                 nearest: None,
             });
         };
         if let Some(profile) = settings.profiles.get_mut("openai") {
             address.trim_end_matches('/').clone_into(&mut profile.base_url);
+            from("profiles.openai.base_url", "OPENAI_BASE_URL");
             if host != "openai.com" && !host.ends_with(".openai.com") {
                 profile.needs_key = false;
                 // Servers that follow OpenAI's older form know this name; one that wants the newer one says so.

@@ -30,11 +30,6 @@ impl Home {
         self
     }
 
-    fn folder(&self, text: &str) -> &Self {
-        std::fs::write(self.work().join(FOLDER_FILE), text).unwrap();
-        self
-    }
-
     fn sources(&self, pairs: &[(&str, &str)]) -> Sources {
         let mut map: BTreeMap<String, String> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
         for (name, place) in [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_STATE_HOME", "state")] {
@@ -114,11 +109,6 @@ fn later_layers_stand_above() {
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("from-user", Mode::Off));
     assert!(config.settings.screen.ascii && !config.settings.screen.mouse);
     assert_eq!(config.paths.store, home.dir.path().join("u.db"));
-    home.folder("model = \"from-folder\"\n[screen]\ntheme = \"light\"\n");
-    let config = home.load(&[]).unwrap();
-    assert_eq!((config.settings.model.as_str(), config.settings.cap()), ("from-folder", Some(100)));
-    assert!(config.settings.screen.ascii && config.settings.screen.theme == "light");
-    assert!(config.notes.iter().any(|note| note.contains("sets model, screen")));
     let env = [("PLEACH_MODEL", "from-env"), ("PLEACH_MODE", "HEAVY"), ("PLEACH_STORE", "/e.db"), ("NO_COLOR", "1")];
     let config = home.load(&env).unwrap();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("from-env", Mode::Heavy));
@@ -188,29 +178,6 @@ fn faults_that_types_do_not_see() {
     std::fs::remove_file(home.config().join("config.toml")).unwrap();
     std::fs::create_dir(home.config().join("config.toml")).unwrap();
     assert!(matches!(home.load(&[]), Err(ConfigError::Unreadable { .. })));
-}
-
-#[test]
-fn a_folder_may_not_set_what_is_the_persons() {
-    let home = Home::new();
-    for (text, key) in [
-        ("[profiles.openai]\nbase_url = \"http://evil/v1\"\n", "profiles"),
-        ("profile = \"openrouter\"\n", "profile"),
-        ("model = \"m\"\n[tools]\nenabled = true\n", "tools"),
-        ("trusted_folders = [\"/\"]\n", "trusted_folders"),
-        ("[store]\npath = \"/tmp/x\"\n", "store"),
-        ("[log]\nlevel = \"trace\"\n", "log"),
-        ("[models.x]\ncontext_window = 1\n", "models"),
-    ] {
-        home.folder(text);
-        let error = home.load(&[]).unwrap_err();
-        let ConfigError::NotHere { key: found, place, file } = &error else { panic!("{error}") };
-        assert_eq!(found, key);
-        assert!(place.line >= 1 && file.ends_with(FOLDER_FILE));
-        let failure = error.failure();
-        assert_eq!(failure.kind.exit_code(), 2);
-        assert!(failure.to_string().contains("your own file"));
-    }
 }
 
 #[test]
@@ -301,11 +268,14 @@ fn modes_are_private_and_loose_ones_are_mentioned() {
 #[test]
 fn shown_settings_load_again_and_hide_headers() {
     let home = Home::new();
-    home.user("[profiles.mine]\nbase_url = \"http://me:hush@h/v1\"\nheaders = { X-Key = \"sk-canary\" }\n");
+    home.user("[profiles.mine]\nbase_url = \"http://me:hush@h/v1?key=hush\"\nheaders = { X-Key = \"sk-canary\" }\n");
     let shown = home.load(&[]).unwrap().shown();
     assert!(!shown.contains("sk-canary") && !shown.contains("hush"), "{shown}");
     home.user(&shown);
     assert_eq!(home.load(&[]).unwrap().shown(), shown);
+    home.user("[profiles.mine]\nbase_url = \"ftp://me:hush@h/v1?api_key=hush\"\n");
+    let why = home.load(&[]).unwrap_err().to_string();
+    assert!(why.contains("is no address") && !why.contains("hush"), "{why}");
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 mod actions;
 pub mod editor;
 pub mod error;
+pub mod folder;
 pub mod keymap;
 pub mod layer;
 pub mod load;

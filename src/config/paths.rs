@@ -23,10 +23,15 @@ impl Paths {
     /// Finds the usual places.
     pub fn find(env: &Environment) -> Result<Self, ConfigError> {
         let xdg = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = env.get("HOME").map(PathBuf::from);
         let place = |name: &str, under: &str, usual: fn(&dyn BaseStrategy) -> PathBuf| {
-            if let Some(base) = xdg(name).or_else(|| home.as_ref().map(|home| home.join(under))) {
+            if let Some(base) = xdg(name) {
                 return Ok(base.join("pleach"));
+            }
+            if let Some(home) = &home {
+                // Whoever made the folder in which the program starts would else make its settings.
+                let why = || ConfigError::NoHome(format!("HOME is a relative path ({})", home.display()));
+                return if home.is_absolute() { Ok(home.join(under).join("pleach")) } else { Err(why()) };
             }
             etcetera::choose_base_strategy()
                 .map(|strategy| usual(&strategy).join("pleach"))

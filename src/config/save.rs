@@ -60,12 +60,18 @@ impl Config {
     /// Whether a folder, or one above it, is trusted.
     #[must_use]
     pub fn is_trusted(&self, folder: &Path) -> bool {
-        let folder = real(folder);
-        self.settings.trusted_folders.iter().any(|known| folder.starts_with(real(Path::new(known))))
+        trusts(&self.settings.trusted_folders, folder)
     }
 }
 
-fn real(folder: &Path) -> PathBuf {
+/// Whether a folder, or one above it, is among the trusted ones.
+pub(super) fn trusts(trusted: &[String], folder: &Path) -> bool {
+    let folder = real(folder);
+    trusted.iter().any(|known| folder.starts_with(real(Path::new(known))))
+}
+
+/// A folder's real path, however it was reached.
+pub(super) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 

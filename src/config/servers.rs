@@ -5,6 +5,7 @@
 use super::load::{Config, Environment};
 use super::paths::expand;
 use super::settings::{McpKind, McpServer};
+use crate::domain::address;
 use crate::domain::hash::Hash;
 use crate::domain::mcp::{FolderFile, Hidden, Named, Origin, ServerSpec, Way};
 use std::collections::BTreeMap;
@@ -167,7 +168,7 @@ fn fill(text: &str, env: &Environment) -> Result<String, String> {
 /// The whole command or address for people, variables as they were written.
 fn shown(server: &McpServer) -> String {
     if !server.url.is_empty() {
-        return masked(&server.url);
+        return address::shown(&server.url);
     }
     let quoted = |word: &String| {
         let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,${}~".contains(c);
@@ -176,22 +177,6 @@ fn shown(server: &McpServer) -> String {
     let words: Vec<String> = std::iter::once(&server.command).chain(&server.args).map(quoted).collect();
     let place = if server.cwd.is_empty() { String::new() } else { format!("  (in {})", server.cwd) };
     format!("{}{place}", words.join(" "))
-}
-
-/// An address without the user's part and the values of its query.
-pub(super) fn masked(url: &str) -> String {
-    if url.is_empty() {
-        return String::new();
-    }
-    let (whole, query) = url.split_once('?').map_or((url, None), |(whole, query)| (whole, Some(query)));
-    let (scheme, rest) = whole.split_once("://").unwrap_or(("", whole));
-    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let names = |query: &str| {
-        let name = |pair: &str| format!("{}=•••", pair.split('=').next().unwrap_or_default());
-        query.split('&').map(name).collect::<Vec<_>>().join("&")
-    };
-    format!("{scheme}://{host}{path}{}", query.map_or(String::new(), |query| format!("?{}", names(query))))
 }
 
 #[cfg(test)]

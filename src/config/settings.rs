@@ -335,13 +335,13 @@ pub const AUTO: &str = "auto";
 pub struct Store {
     /// The file; empty is the usual place.
     pub path: String,
-    /// How many backups are kept.
+    /// How many backups are kept, one a day at most; 0 keeps none.
     pub backups: u32,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { path: String::new(), backups: 5 }
+        Self { path: String::new(), backups: 3 }
     }
 }
 

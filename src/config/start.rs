@@ -2,7 +2,10 @@
 //! Not for: looking for local servers (`engine`), or the keys themselves (`llm` reads them when it calls).
 
 use super::load::Config;
+use crate::domain::address;
+use crate::domain::folder::FileStanding;
 use crate::domain::model::Profile;
+use toml_edit::{DocumentMut, Item, Table};
 
 /// Profiles that are tried in this order when their key is in the environment; others follow by name.
 const ORDER: [&str; 6] = ["openai", "openrouter", "anthropic", "mistral", "groq", "deepseek"];
@@ -38,11 +41,11 @@ impl Config {
     pub fn shown(&self) -> String {
         let mut settings = self.settings.clone();
         for profile in settings.profiles.values_mut() {
-            profile.base_url = without_userinfo(&profile.base_url);
+            profile.base_url = address::shown(&profile.base_url);
             profile.headers.values_mut().for_each(|value| "(hidden)".clone_into(value));
         }
         for server in settings.mcp_servers.values_mut() {
-            server.url = super::servers::masked(&server.url);
+            server.url = address::shown(&server.url);
             server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| "(hidden)".clone_into(value));
         }
         let Ok(mut table) = toml::Table::try_from(&settings) else { return String::new() };
@@ -55,15 +58,47 @@ impl Config {
     }
 }
 
-/// An address without the name and password that it may carry.
-#[must_use]
-pub fn without_userinfo(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.rsplit('@').next().unwrap_or_default().to_owned();
-    };
-    let end = rest.find('/').unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => address.to_owned(),
+impl Config {
+    /// The settings that hold as TOML, each with a word on where it comes from unless it is built in, and how the folder's own
+    /// file stands.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        let shown = self.shown();
+        let Ok(mut document) = shown.parse::<DocumentMut>() else { return shown };
+        for (key, origin) in &self.origins {
+            let parts: Vec<&str> = key.split('.').collect();
+            explain(document.as_table_mut(), &parts, origin);
+        }
+        let mut text = String::from("# A setting with no word above it is built in.\n");
+        if let Some(card) = &self.folder {
+            let asks = if card.standing == FileStanding::Waits { "; /folder-settings shows it and asks" } else { "" };
+            text += &format!("# {}: {}{asks}\n", one_line(&card.path), one_line(&card.words()));
+        }
+        text + &document.to_string()
     }
+}
+
+/// Puts a word on where a value comes from above it.
+fn explain(table: &mut Table, parts: &[&str], origin: &str) {
+    let Some((first, rest)) = parts.split_first() else { return };
+    let words = format!("# from {}\n", one_line(origin));
+    match table.get_mut(first) {
+        Some(Item::Table(inner)) => explain(inner, rest, origin),
+        Some(Item::ArrayOfTables(all)) if rest.is_empty() => {
+            if let Some(first) = all.get_mut(0) {
+                first.decor_mut().set_prefix(format!("\n{words}"));
+            }
+        }
+        Some(Item::Value(_)) => {
+            if let Some(mut key) = table.key_mut(first) {
+                key.leaf_decor_mut().set_prefix(words);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A text for a comment, which ends with its line.
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
 }

@@ -131,7 +131,7 @@ fn any_item() -> impl Strategy<Value = Item> {
         1 => Just(Held::Person),
     ];
     let flags = (any::<bool>(), any::<bool>());
-    (1_u32..1_500, flags, held, proptest::collection::vec(touch, 0..20))
+    (prop_oneof![1_u32..6, 1_u32..1_500], flags, held, proptest::collection::vec(touch, 0..20))
         .prop_map(|(tokens, (inside, refused), held, seen)| Item { tokens, inside, held, refused, seen })
 }
 
@@ -141,8 +141,8 @@ proptest! {
     fn laws_of_the_decision(
         items in proptest::collection::vec(any_item(), 0..24),
         clusters in proptest::collection::vec(proptest::option::of((1_u32..4).prop_map(ClusterId)), 0..20),
-        cap in 0_u32..4_000,
-        taken in 0_u32..1_000,
+        cap in prop_oneof![0_u32..30, 0_u32..4_000],
+        taken in prop_oneof![0_u32..6, 0_u32..1_000],
         leases in 0_u32..6,
         ephemeral in 0_u32..4,
     ) {
@@ -169,6 +169,23 @@ proptest! {
         let made = |to: Move| steps.iter().filter(|step| step.to == to).map(|step| items[step.item].tokens).sum::<u32>();
         let fresh = made(Move::Lease) + made(Move::Ephemeral);
         prop_assert!(fresh == 0 || taken + old + fresh <= cap, "{taken} + {old} + {fresh} > {cap}");
+        // Nothing stays out for which there is room.
+        let swapped = steps.iter().any(|step| matches!(step.why, Why::OverCap(_)));
+        for (at, item) in items.iter().enumerate() {
+            let got = |to: Move| steps.iter().any(|step| step.item == at && step.to == to);
+            let now = item.seen.first().copied().unwrap_or_default();
+            if item.held != Held::Free || item.inside || item.refused || got(Move::Lease) {
+                continue;
+            }
+            let turns = item.seen.iter().take(spec.within as usize).filter(|touch| touch.refers()).count();
+            let value = activation(&item.seen, &clusters, &spec).0;
+            let wanted = now.refers() && turns >= spec.turns as usize
+                || (now.refers() || now.found) && value >= spec.promote.0;
+            let full = held - count(Move::End) + count(Move::Lease) >= leases as usize;
+            prop_assert!(!wanted || swapped || full || taken + old + made(Move::Lease) + item.tokens > cap, "{at}");
+            let rest = count(Move::Ephemeral) == ephemeral as usize || taken + old + fresh + item.tokens > cap;
+            prop_assert!(!now.refers() || got(Move::Ephemeral) || rest, "{at}");
+        }
         for step in &steps {
             let item = &items[step.item];
             prop_assert!(item.held != Held::Person, "a person's mark is theirs");

@@ -245,15 +245,15 @@ fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u3
 }
 
 /// Hands out what leased pins may take.
-struct Leases {
-    cap: u32,
-    room: u32,
-    total: u32,
-    taken: u32,
+pub(super) struct Leases {
+    pub(super) cap: u32,
+    pub(super) room: u32,
+    pub(super) total: u32,
+    pub(super) taken: u32,
 }
 
 impl Leases {
-    fn place(&mut self, tokens: u32, framing: u32) -> Place {
+    pub(super) fn place(&mut self, tokens: u32, framing: u32) -> Place {
         if self.taken.saturating_add(tokens) > self.cap {
             Place::NoLease { capped: true }
         } else if self.total.saturating_add(tokens).saturating_add(framing) > self.room {

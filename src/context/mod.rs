@@ -22,6 +22,8 @@ pub mod condense;
 pub mod edited;
 mod explain;
 mod forms;
+#[cfg(test)]
+mod laws_tests;
 mod left_out;
 pub mod policy;
 mod price;

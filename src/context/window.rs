@@ -72,10 +72,12 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
     each.map(|(start, form)| costs.total(start, turns, form)).min().unwrap_or(u32::MAX)
 }
 
-/// The anchor of the last call, where it still holds: same policy, same budget, its turn still looked at.
+/// The anchor of the last call, where it still holds: same policy, which may still shorten so, same budget, its turn still
+/// looked at.
 fn held(input: &PlanInput) -> Option<Window> {
     let anchor = input.anchor.as_ref()?;
-    if anchor.policy != input.policy.name || anchor.budget != input.budget.prompt {
+    let same = anchor.policy == input.policy.name && anchor.budget == input.budget.prompt;
+    if !same || !ladder(input).any(|form| form == anchor.form) {
         return None;
     }
     let holds = |turn: usize, key: Hash| input.turns[turn].messages.iter().any(|m| m.key == key);

@@ -139,6 +139,9 @@ pub struct Branch {
     pub marks: Vec<Mark>,
     /// The state version that counts on this branch.
     pub state: Option<StateVersion>,
+    /// A state that came with an import, would count here, and waits for a person's yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<StateVersion>,
     /// A message of this session that the next question replies to.
     #[serde(default)]
     pub reply: Option<Hash>,
@@ -174,6 +177,9 @@ pub struct StateVersion {
     /// Taken back by undo.
     #[serde(default)]
     pub withdrawn: bool,
+    /// It came with an import: it counts nowhere before a person takes it, and then as a version of theirs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
     /// Counts up within the session.
     pub version: u32,
     /// Milliseconds since 1970.

@@ -115,5 +115,26 @@ mod tests {
                 prop_assert!(*part == 0 || *cells > 0 || seen > width);
             }
         }
+
+        /// Where no part is too small for a cell, each has its exact share, and the largest remainders have one more.
+        #[test]
+        fn cells_go_by_the_largest_remainder(parts in prop::collection::vec(10_u64..60, 1..8), width in 60_usize..90) {
+            let (cells, total) = (shares(&parts, width), parts.iter().sum::<u64>());
+            let exact = |at: usize| parts[at] * width as u64;
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by_key(|at| (std::cmp::Reverse(exact(*at) % total), *at));
+            let whole: u64 = order.iter().map(|at| exact(*at) / total).sum();
+            for (rank, at) in order.into_iter().enumerate() {
+                let more = u64::from((rank as u64) < width as u64 - whole);
+                prop_assert_eq!(cells[at] as u64, exact(at) / total + more);
+            }
+        }
+
+        #[test]
+        fn a_column_is_as_high_as_its_share(value in 1_u64..500, most in 1_u64..500, rows in 0_u16..9) {
+            let (high, room) = (u64::from(eighths(value, most, rows)), u64::from(rows) * 8);
+            let exact = value.min(most) * room;
+            prop_assert!(high == (exact / most).max(1), "{high} of {room}");
+        }
     }
 }

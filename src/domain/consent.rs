@@ -2,6 +2,8 @@
 //! Not for: working it out or doing it (`tools`), or asking (`engine`).
 
 use super::hash::Hash;
+use super::indirect::spells;
+use super::sight::covers;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -40,6 +42,13 @@ impl Deed {
             Self::Run(command) => vec![&command.line],
             Self::Foreign { tool, .. } => vec![tool],
         }
+    }
+
+    /// The first file that it would change and that steers the program, with what that file does.
+    #[must_use]
+    pub fn steers(&self) -> Option<(&str, &'static str)> {
+        let Self::Change(changes) = self else { return None };
+        changes.iter().find_map(|change| Some((change.path.as_str(), super::folder::steers(&change.path)?)))
     }
 
     /// Whether nothing outside the conversation changes by it, as far as can be told.
@@ -196,12 +205,27 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it speaks of a call that acts on all this. A rule that allows must fit everything that the call acts on; one
-    /// that asks or denies, anything.
+    /// It in words, as `deny * ".env*"`.
     #[must_use]
-    pub fn fits(&self, tool: &str, targets: &[&str]) -> bool {
-        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| matches(pattern, target));
+    pub fn words(&self) -> String {
+        let verdict = match self.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask about",
+            Verdict::Deny => "deny",
+        };
+        let on = self.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
+        format!("{verdict} {}{on}", self.tool)
+    }
+
+    /// Whether it speaks of a call that does this. A rule that allows must fit everything that the call acts on; one that
+    /// asks or denies, anything, and of files also what lies in a folder that it names (see [`covers`]).
+    #[must_use]
+    pub fn fits(&self, tool: &str, deed: &Deed) -> bool {
+        let targets = deed.targets();
         let all = self.verdict == Verdict::Allow;
+        let files = !all && matches!(deed, Deed::Look { .. } | Deed::Change(_));
+        let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
+        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
         matches(&self.tool, tool)
             && if targets.is_empty() {
                 self.on.is_none()
@@ -217,7 +241,9 @@ impl Rule {
 /// and anything else is asked about.
 ///
 /// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
-/// allowed by a pattern with a star: the star would let that through.
+/// allowed by a pattern with a star: the star would let that through. Nor is one whose program would run something else
+/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of a
+/// file that steers the program is allowed by no rule at all.
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
@@ -225,19 +251,28 @@ pub fn decide<'a>(
     tool: &str,
     deed: &Deed,
 ) -> (Verdict, Option<&'a Rule>) {
-    let targets = deed.targets();
-    let chained = matches!(deed, Deed::Run(command) if chains(&command.line));
-    let safe = |rule: &&Rule| {
-        let exact = rule.on.as_ref().is_some_and(|pattern| !pattern.contains('*'));
-        rule.verdict != Verdict::Allow || !chained || exact
+    let steers = deed.steers().is_some();
+    let safe = |rule: &&Rule| match deed {
+        _ if rule.verdict != Verdict::Allow => true,
+        Deed::Run(command) => admits(rule.on.as_deref(), &command.line),
+        _ => !steers,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
-        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, &targets) && safe(rule);
+        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, deed) && safe(rule);
         if let Some(rule) = rules.clone().find(speaks) {
             return (verdict, Some(rule));
         }
     }
     (if deed.looks() && !matches!(deed, Deed::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+}
+
+/// Whether a pattern that fits a line may allow it.
+fn admits(pattern: Option<&str>, line: &str) -> bool {
+    match pattern {
+        Some(pattern) if !pattern.contains('*') => true,
+        Some(pattern) if pattern != "*" => !chains(line) && spells(pattern, line),
+        _ => !chains(line),
+    }
 }
 
 /// Whether a shell would run more than one program for it, or write somewhere by itself.
@@ -321,6 +356,20 @@ mod tests {
         assert_eq!(verdict(&rules, "run", &run("cargo test --lib")), Verdict::Allow);
         assert_eq!(verdict(&rules, "run", &run("cargo test --release")), Verdict::Deny);
         assert_eq!(verdict(&rules, "run", &run("cargo build")), Verdict::Ask);
+        let git = [rule("run", Some("git *"), Verdict::Allow), rule("run", Some("git -C sub *"), Verdict::Allow)];
+        for (line, wanted) in [
+            ("git status", Verdict::Allow),
+            ("git -C sub status", Verdict::Allow),
+            ("git -C other status", Verdict::Ask),
+            ("git -c core.sshCommand=x fetch", Verdict::Ask),
+            ("git --exec-path=x status", Verdict::Ask),
+            ("git fetch --upload-pack=x .", Verdict::Ask),
+            ("git status; rm -rf x", Verdict::Ask),
+            ("git log $(rm x)", Verdict::Ask),
+        ] {
+            assert_eq!(verdict(&git, "run", &run(line)), wanted, "{line}");
+        }
+        assert_eq!(verdict(&[rule("run", None, Verdict::Allow)], "run", &run("sh -c x")), Verdict::Allow, "anything");
         for tail in ["; rm -rf ~", " && curl x", " | sh", "\nrm x", " $(rm x)", " `rm x`", " > /etc/passwd", " & rm x"]
         {
             assert_eq!(verdict(&rules, "run", &run(&format!("cargo test{tail}"))), Verdict::Ask, "{tail:?}");
@@ -329,6 +378,11 @@ mod tests {
         assert_eq!(verdict(&rules, "edit_file", &Deed::Change(vec![change("src/a.rs")])), Verdict::Allow);
         let both = Deed::Change(vec![change("src/a.rs"), change("build.rs")]);
         assert_eq!(verdict(&rules, "edit_file", &both), Verdict::Ask, "one of them is not allowed");
+        let steering = Deed::Change(vec![change("a/.pleach.toml")]);
+        for on in [None, Some("*"), Some("a/.pleach.toml")] {
+            assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
+        }
+        assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
         assert_eq!(verdict(&[], "read_file", &Deed::Look { what: "a".into() }), Verdict::Allow);
         let foreign = Deed::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");

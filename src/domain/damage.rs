@@ -20,6 +20,51 @@ impl BackupCard {
     }
 }
 
+/// A copy, and whether it still holds what was removed from the store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holding {
+    /// The copy.
+    pub backup: BackupCard,
+    /// Messages and sessions in it that were removed from the store for good.
+    pub removed: u64,
+    /// Why nothing could be told of it, or done about it.
+    pub fault: Option<String>,
+}
+
+/// What to do with copies that still hold what was removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackupAct {
+    /// Only tell.
+    List,
+    /// Remove it from them too.
+    Rewrite,
+    /// Delete them.
+    Delete,
+}
+
+/// What is said of the copies that still hold what was removed; nothing where none does.
+#[must_use]
+pub fn holding_sentence(all: &[Holding]) -> Option<String> {
+    let paths = |of: &dyn Fn(&Holding) -> bool| {
+        all.iter().filter(|copy| of(copy)).map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>()
+    };
+    let (still, unread) = (paths(&|copy| copy.removed > 0), paths(&|copy| copy.fault.is_some() && copy.removed == 0));
+    let mut said = Vec::new();
+    match still.len() {
+        0 => {}
+        1 => said.push(format!("One backup still holds what was removed: {}.", still[0])),
+        many => said.push(format!("{many} backups still hold what was removed: {}.", still.join(", "))),
+    }
+    if !unread.is_empty() {
+        said.push(format!("What was removed may also stand in what cannot be read: {}.", unread.join(", ")));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    said.push("pleach backups --rewrite removes it there too; pleach backups --delete deletes them.".into());
+    Some(said.join(" "))
+}
+
 /// A damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
@@ -63,7 +108,7 @@ pub enum StartWith {
 /// What was done about a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
-    /// Where the damaged file is now.
+    /// Where the damaged file is now; empty where there was none.
     pub moved: String,
     /// The copy that took its place.
     pub from: Option<BackupCard>,
@@ -75,7 +120,10 @@ impl Mended {
     /// What to tell.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let mut said = vec![format!("The damaged store was moved, as it is, to {}.", self.moved)];
+        let mut said = Vec::new();
+        if !self.moved.is_empty() {
+            said.push(format!("The damaged store was moved, as it is, to {}.", self.moved));
+        }
         said.push(match &self.from {
             Some(backup) => format!("The store is now the backup of {}.", backup.about()),
             None => "The store is empty now.".into(),
@@ -95,6 +143,21 @@ mod tests {
 
     fn backup(at: &str, bytes: u64) -> BackupCard {
         BackupCard { path: format!("/s/b-{at}"), at: at.into(), bytes }
+    }
+
+    #[test]
+    fn it_names_the_copies_that_hold_what_was_removed() {
+        let copy = |removed, fault: Option<&str>| Holding {
+            backup: backup("2026-02-01", 1),
+            removed,
+            fault: fault.map(String::from),
+        };
+        assert_eq!(holding_sentence(&[copy(0, None)]), None);
+        let said = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it cannot be read"))]).unwrap();
+        assert!(
+            said.starts_with("One backup still holds what was removed: /s/b-2026-02-01. What was removed may also")
+        );
+        assert!(said.contains("--rewrite") && said.contains("--delete"), "{said}");
     }
 
     #[test]

@@ -31,11 +31,12 @@ impl FailureKind {
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::User | Self::Stale | Self::Busy | Self::Internal => 1,
+            Self::User | Self::Stale | Self::Internal => 1,
             Self::Config => 2,
             Self::Blocked => 3,
             Self::Provider => 4,
             Self::Store => 5,
+            Self::Busy => 6,
         }
     }
 }

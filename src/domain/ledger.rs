@@ -233,8 +233,22 @@ mod tests {
         assert_eq!((sums.cost.total, sums.cost.mean(), sums.cost.most), (15, Some(8), 8));
         assert_eq!(sums.cached_milli(), Some(500), "only of the call that tells it");
         assert_eq!((sums.error.mean(), sums.mean_lean()), (Some(65), Some(35)));
+        assert_eq!(Totals { lean_milli: -7, ..sums }.mean_lean(), Some(-4));
         sums.add(&call(100, Some(u32::MAX), Some(0), Some(u64::MAX)));
         assert_eq!(sums.cost.total, u64::MAX, "it stops at the top");
+    }
+
+    #[test]
+    fn quotients_are_rounded_to_the_nearest() {
+        for of in 1..12_i64 {
+            for part in -60..60_i64 {
+                let over = (rounded(part, of) * of - part).abs();
+                assert!(over * 2 <= of, "{part} / {of}");
+                assert!(over * 2 < of || rounded(part, of).abs() > (part / of).abs(), "halves away from nothing");
+                let sum = Sum { known: u32::try_from(of).unwrap(), total: part.unsigned_abs(), most: 0 };
+                assert_eq!(sum.mean(), Some(rounded(part.abs(), of).unsigned_abs()));
+            }
+        }
     }
 
     #[test]

@@ -97,6 +97,19 @@ mod tests {
         assert_eq!(count(&compare(&long, &"y\n".repeat(3))), (MOST + 5, 3), "long ones are told apart as wholes");
     }
 
+    /// Lines in common, row by row.
+    fn longest(old: &[&str], new: &[&str]) -> usize {
+        let mut above = vec![0; new.len() + 1];
+        for line in old {
+            let mut row = vec![0];
+            for (at, other) in new.iter().enumerate() {
+                row.push(if line == other { above[at] + 1 } else { above[at + 1].max(row[at]) });
+            }
+            above = row;
+        }
+        above[new.len()]
+    }
+
     proptest! {
         #[test]
         fn both_texts_can_be_read_off(a in "[abc\n]{0,40}", b in "[abc\n]{0,40}") {
@@ -110,6 +123,10 @@ mod tests {
             };
             prop_assert_eq!(side(false), a.lines().collect::<Vec<_>>());
             prop_assert_eq!(side(true), b.lines().collect::<Vec<_>>());
+            let kept = lines.iter().filter(|line| matches!(line, Line::Same(_))).count();
+            let (old, new): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
+            prop_assert_eq!(kept, longest(&old, &new), "as few as can be");
+            prop_assert_eq!(count(&lines), (old.len() - kept, new.len() - kept));
         }
     }
 }

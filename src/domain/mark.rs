@@ -231,6 +231,21 @@ impl Mark {
         let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
         here && self.kind.wants()
     }
+
+    /// What the end of a turn makes of the mark; none where it stays as it is. A mark for one call is used up, a lease of the
+    /// program's that ended before goes, and a lease that was `sent` loses a turn, once for each user message.
+    #[must_use]
+    pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
+        match self.kind {
+            kind if kind.once() => Some(None),
+            MarkKind::Leased { turns: 0 } if self.by == Actor::Engine => Some(None),
+            MarkKind::Leased { turns } if turns > 0 && self.counted != user && sent => {
+                let kind = MarkKind::Leased { turns: turns - 1 };
+                Some(Some(Self { kind, counted: user, revision: self.revision + 1, ..self.clone() }))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The order-free digest of a branch's marks.
@@ -240,4 +255,50 @@ pub fn marks_digest(marks: &[Mark]) -> Hash {
         marks.iter().map(|m| Fields::new("mark").json(&m.target).json(&m.kind).json(&m.note).finish()).collect();
     keys.sort_unstable();
     keys.into_iter().fold(Fields::new("marks"), Fields::hash).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use MarkKind::{Ephemeral, Exclude, ExcludeOnce, IncludeOnce, Leased, Sticky};
+
+    fn mark(kind: MarkKind, by: Actor) -> Mark {
+        let target = Atom::Preamble { first: Hash::of(b"first") };
+        let (note, inherited_from, origin, code) = (None, None, None, None);
+        Mark { target, kind, by, note, inherited_from, revision: 7, counted: None, renewals: 1, origin, code }
+    }
+
+    #[test]
+    fn a_lease_loses_one_turn_for_each_user_message_with_which_it_was_sent() {
+        let [one, two] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
+        for by in [Actor::User, Actor::Engine, Actor::Model] {
+            let fresh = mark(Leased { turns: 2 }, by);
+            assert_eq!(fresh.after_turn(one, false), None, "it was not sent");
+            let once = fresh.after_turn(one, true).unwrap().unwrap();
+            assert_eq!(once, Mark { kind: Leased { turns: 1 }, counted: one, revision: 8, ..fresh });
+            assert_eq!(once.after_turn(one, true), None, "another answer to the same message");
+            let over = once.after_turn(two, true).unwrap().unwrap();
+            assert_eq!((over.kind, over.counted, over.revision), (Leased { turns: 0 }, two, 9));
+            assert_eq!(over.after_turn(one, true), (by == Actor::Engine).then_some(None));
+        }
+    }
+
+    /// Each kind: pins, excludes, wants, is used up by a turn.
+    #[test]
+    fn what_each_kind_of_mark_does() {
+        let table = [
+            (Sticky, [true, false, true, false]),
+            (Leased { turns: 1 }, [true, false, true, false]),
+            (Leased { turns: 0 }, [true, false, false, false]),
+            (Exclude, [false, true, false, false]),
+            (ExcludeOnce, [false, true, false, true]),
+            (IncludeOnce, [false, false, true, true]),
+            (Ephemeral, [true, false, true, true]),
+        ];
+        for (kind, [pins, excludes, wants, once]) in table {
+            let said = [kind.pins(), kind.excludes(), kind.wants(), kind.once()];
+            assert_eq!(said, [pins, excludes, wants, once], "{kind:?}");
+            assert_eq!(mark(kind, Actor::User).after_turn(None, false), once.then_some(None), "{kind:?}");
+        }
+    }
 }

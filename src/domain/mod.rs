@@ -4,6 +4,7 @@
 //! A person's words for these are in the glossary of the crate's documentation.
 
 pub mod activation;
+pub mod address;
 pub mod again;
 pub mod arm;
 pub mod asks;
@@ -23,8 +24,11 @@ pub mod evidence;
 pub mod facts;
 pub mod failure;
 pub mod find;
+pub mod folded;
+pub mod folder;
 pub mod hash;
 pub mod ids;
+pub mod indirect;
 pub mod input;
 pub mod lane;
 pub mod ledger;
@@ -54,6 +58,7 @@ pub mod run;
 pub mod safe;
 pub mod schema;
 pub mod shell;
+pub mod sight;
 pub mod state;
 pub mod tag;
 pub mod task;

@@ -105,3 +105,31 @@ pub struct ModeLimits {
     /// Whether the engine may lease items by itself.
     pub creates_leases: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_mode_allows() {
+        let limits = |mode: Mode, budget| {
+            let limits = mode.limits(budget);
+            (limits.retrieval_tokens, limits.cards, limits.creates_leases)
+        };
+        for (budget, light, heavy) in [(9, 0, 0), (4_010, 401, 1_203), (20_000, 1_000, 6_000), (90_000, 1_000, 8_000)] {
+            assert_eq!(limits(Mode::Off, budget), (0, 0, false));
+            assert_eq!(limits(Mode::Light, budget), (light, 6, true));
+            assert_eq!(limits(Mode::Heavy, budget), (heavy, 12, true));
+        }
+    }
+
+    #[test]
+    fn names_are_read_and_cycles_come_round() {
+        for mode in Mode::ALL {
+            assert_eq!(Mode::from_name(&mode.title().to_uppercase()), Some(mode));
+        }
+        assert_eq!(Mode::from_name("other"), None);
+        let wishes = [SearchWish::Auto, SearchWish::Anyway, SearchWish::Never, SearchWish::Auto];
+        assert!(wishes.windows(2).all(|pair| pair[0].next() == pair[1]));
+    }
+}

@@ -4,6 +4,7 @@
 use super::tokens::Encoding;
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How a server wants requests written. Plain data: the bytes are rendered from it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own, named in configuration files")]
@@ -86,6 +87,65 @@ impl Quirk {
             Self::NoSystemRole => dialect.instruction_role = "user".into(),
             Self::DeveloperRole => dialect.instruction_role = "developer".into(),
             Self::StrictAlternation => dialect.strict_alternation = true,
+        }
+    }
+}
+
+impl Quirk {
+    /// Every quirk.
+    pub const ALL: [Self; 8] = [
+        Self::MaxCompletionTokens,
+        Self::MaxTokens,
+        Self::NoStreamOptions,
+        Self::NoTools,
+        Self::NoTemperature,
+        Self::NoSystemRole,
+        Self::DeveloperRole,
+        Self::StrictAlternation,
+    ];
+
+    /// Its name, as lists show it and a person types it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::MaxTokens => "max_tokens",
+            Self::NoStreamOptions => "no_stream_options",
+            Self::NoTools => "no_tools",
+            Self::NoTemperature => "no_temperature",
+            Self::NoSystemRole => "no_system_role",
+            Self::DeveloperRole => "developer_role",
+            Self::StrictAlternation => "strict_alternation",
+        }
+    }
+
+    /// Reads the name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|quirk| quirk.name() == name)
+    }
+
+    /// Whether a request holds what this quirk would change. A refusal of a request that does not teaches nothing.
+    #[must_use]
+    pub fn held_in(self, request: &Value) -> bool {
+        let has = |field: &str| request.get(field).is_some();
+        let messages = request.get("messages").and_then(Value::as_array);
+        let roles = || messages.into_iter().flatten().filter_map(|message| message.get("role").and_then(Value::as_str));
+        match self {
+            Self::MaxCompletionTokens => has("max_tokens"),
+            Self::MaxTokens => has("max_completion_tokens"),
+            Self::NoStreamOptions => has("stream_options"),
+            Self::NoTools => has("tools"),
+            Self::NoTemperature => has("temperature"),
+            Self::NoSystemRole => roles().any(|role| matches!(role, "system" | "developer")),
+            Self::DeveloperRole => roles().any(|role| role == "system"),
+            Self::StrictAlternation => {
+                let talk: Vec<&str> = roles().skip_while(|role| matches!(*role, "system" | "developer")).collect();
+                let neighbors = |two: &[&str]| two[0] == two[1] && two[0] != "tool";
+                talk.first() == Some(&"assistant")
+                    || talk.windows(2).any(neighbors)
+                    || talk.iter().any(|role| matches!(*role, "system" | "developer"))
+            }
         }
     }
 }

@@ -396,3 +396,34 @@ impl ContextPlan {
         self.included().filter(extra).fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_room_is_what_the_definitions_say() {
+        let out = |window, limit, asked, cap| {
+            let budget = Budget::work_out(window, limit, asked, cap);
+            (budget.reserved_output, budget.safety, budget.prompt)
+        };
+        assert_eq!(out(128_000, None, None, None), (4_096, 3_840, 120_064));
+        assert_eq!(out(8_000, None, None, None), (2_000, 256, 5_744), "a quarter, and never less than 256");
+        assert_eq!(out(128_000, None, Some(28_000), None), (28_000, 3_840, 96_160));
+        assert_eq!(out(128_000, Some(50_000), None, None), (4_096, 3_840, 46_160));
+        assert_eq!(out(128_000, None, None, Some(10_000)), (4_096, 1_250, 8_750), "an eighth where there is little");
+        assert_eq!(out(1_000, None, Some(5_000), None), (1_000, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_cap_leaves_what_is_needed(window in 2_000_u32..300_000, share in 1_u32..=100) {
+            let whole = Budget::work_out(window, None, None, None);
+            let needed = whole.prompt / 100 * share;
+            let capped = Budget::work_out(window, None, None, Some(whole.cap_for(needed)));
+            prop_assert!(capped.prompt >= needed, "{} of {needed}", capped.prompt);
+            prop_assert!(capped.prompt <= needed + 1, "and hardly more: {} of {needed}", capped.prompt);
+        }
+    }
+}

@@ -5,6 +5,7 @@ use super::hash::Hash;
 use super::ids::RunId;
 use super::model::Quirk;
 use super::usage::Usage;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A rendered request: the very bytes that are posted, and their hash.
@@ -49,6 +50,8 @@ pub enum Delta {
     },
     /// What the server says it used.
     Usage(Usage),
+    /// Something came that could not be taken as it was.
+    Diagnostic(Diagnostic),
     /// Before the first event only: the attempt failed and another follows.
     Retry {
         /// Which attempt comes next, from 2.
@@ -58,6 +61,16 @@ pub enum Delta {
         /// Why, in a sentence.
         why: String,
     },
+}
+
+/// Something in an answer that could not be taken as it came. It is kept with the run, so that nothing is dropped in silence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// What happened, in a sentence for people.
+    pub what: String,
+    /// The beginning of the bytes in question, free of keys, unsanitised. Bytes that are no text stand as `\xNN`. May be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub raw: String,
 }
 
 /// How a call ended.

@@ -262,6 +262,9 @@ impl Pieces for Whole {
 /// What an import did to one session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Imported {
+    /// States that came with it and wait for a yes.
+    #[serde(default)]
+    pub states: u64,
     /// The session.
     pub session: super::ids::SessionId,
     /// Its title.

@@ -6,12 +6,15 @@ use super::ids::{BranchId, NodeId, RunId, SessionId};
 use super::meter::ShortRead;
 use super::mode::Mode;
 use super::plan::ContextPlan;
-use super::provider::{CallEnd, Outcome};
+use super::provider::{CallEnd, Diagnostic, Outcome};
 use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 /// What has to be said of any comparison of a call with the same call made again.
 pub const CAUTION: &str = "The same request need not give the same answer: a difference may be chance.";
+
+/// Diagnostics that one run keeps.
+pub const DIAGNOSTICS: usize = 16;
 
 /// Where a run stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -109,6 +112,9 @@ pub struct RunCard {
     pub attempts: u32,
     /// Why it failed, for people.
     pub error: Option<String>,
+    /// What of its answer could not be taken as it came; at most [`DIAGNOSTICS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
     /// A side question: nothing of it is a message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
@@ -154,8 +160,16 @@ impl RunCard {
             total_ms: None,
             attempts: 0,
             error: None,
+            diagnostics: Vec::new(),
             aside: false,
             at,
+        }
+    }
+
+    /// Keeps a diagnostic, as long as there is room.
+    pub fn diagnose(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
         }
     }
 

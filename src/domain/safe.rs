@@ -48,6 +48,31 @@ impl Safe {
         out
     }
 
+    /// Text for a pipe: what nobody would see, and every control but tabs and line ends, is marked; all else stays as it is.
+    #[must_use]
+    pub fn marked(raw: &str) -> String {
+        let mut out = String::with_capacity(raw.len());
+        walk(raw, |c, hidden| if hidden { mark(&mut out, c) } else { out.push(c) });
+        out
+    }
+
+    /// Text for the clipboard, with how many characters were left out of it: escape sequences, controls but tabs and line
+    /// ends, and what nobody would see.
+    #[must_use]
+    pub fn copied(raw: &str) -> (String, usize) {
+        let mut out = String::with_capacity(raw.len());
+        let mut left = 0;
+        let mut rest = raw;
+        while let Some(at) = rest.find(['\u{1b}', '\u{9b}', '\u{9d}', '\u{90}']) {
+            left += keep_seen(&mut out, &rest[..at]);
+            let length = sequence(&rest[at..]);
+            left += rest[at..at + length].chars().count();
+            rest = &rest[at + length..];
+        }
+        left += keep_seen(&mut out, rest);
+        (out, left)
+    }
+
     /// The sanitised text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -132,11 +157,77 @@ fn invisible(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F
         | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0D | 0xFEFF | 0xFFA0
-        | 0xFFF9..=0xFFFB | 0x1_BCA0..=0x1_BCA3 | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
+        | 0xFFF0..=0xFFFB | 0x1_3430..=0x1_343F | 0x1_BCA0..=0x1_BCA3 | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
 }
 
 fn pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0xFE0F | 0x1_F000..=0x1_FAFF)
+}
+
+/// Goes through a text, saying of each character whether it is to be hidden: nobody sees it, or a terminal acts on it.
+fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
+    let mut chars = raw.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        let stays = match c {
+            '\n' | '\t' => true,
+            '\r' => next == Some('\n'),
+            '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => true,
+            // Scripts in which letters join by them.
+            '\u{200c}' | '\u{200d}' => joins(before) && next.is_some_and(joins),
+            c => !forbidden(c),
+        };
+        each(c, !stays);
+        before = c;
+    }
+}
+
+fn joins(c: char) -> bool {
+    matches!(u32::from(c), 0x0600..=0x08FF | 0x0900..=0x0DFF) && !forbidden(c)
+}
+
+/// Takes in what is seen, and counts the rest.
+fn keep_seen(out: &mut String, raw: &str) -> usize {
+    let mut left = 0;
+    walk(raw, |c, hidden| if hidden { left += 1 } else { out.push(c) });
+    left
+}
+
+/// Bytes of the longest escape sequence that is looked for.
+const LONGEST: usize = 8 << 10;
+
+/// The bytes of the escape sequence with which a text begins; of one that never ends, only its first character.
+fn sequence(text: &str) -> usize {
+    let mut chars = text.char_indices();
+    let first = chars.next().map_or(0, |(_, c)| c.len_utf8());
+    let (kind, body) = match text.chars().next() {
+        Some('\u{9b}') => ('[', first),
+        Some('\u{9d}') => (']', first),
+        Some('\u{90}') => ('P', first),
+        _ => match text[first..].chars().next() {
+            Some(kind) if kind.is_ascii_graphic() => (kind, first + 1),
+            _ => return first,
+        },
+    };
+    let mut end = text.len().min(body + LONGEST);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = &text[body..end];
+    match kind {
+        '[' => rest
+            .find(|c: char| !matches!(c, '\u{20}'..='\u{3f}'))
+            .filter(|end| rest[*end..].starts_with(|c: char| matches!(c, '\u{40}'..='\u{7e}')))
+            .map_or(first, |end| body + end + 1),
+        ']' | 'P' | '^' | '_' | 'X' => ["\u{7}", "\u{1b}\\", "\u{9c}"]
+            .iter()
+            .filter_map(|end| rest.find(end).map(|at| at + end.len()))
+            .min()
+            .map_or(first, |length| body + length),
+        '(' | ')' | '*' | '+' | '#' | '%' => rest.chars().next().map_or(body, |c| body + c.len_utf8()),
+        _ => body,
+    }
 }
 
 #[cfg(test)]
@@ -152,10 +243,61 @@ mod tests {
         assert_eq!(Safe::line("one\ntwo").as_str(), "one two");
     }
 
+    /// Held against Unicode's own tables, character by character. What joins or colors pictographs is left to them.
+    #[test]
+    fn no_invisible_character_is_passed_on() {
+        let pattern = r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}--\x{FE0E}\x{FE0F}]";
+        let unseen = regex::Regex::new(pattern).unwrap();
+        for c in '\0'..=char::MAX {
+            let raw = c.to_string();
+            let (hidden, control) = (unseen.is_match(&raw), c.is_control());
+            assert_eq!(Safe::hidden(&raw), usize::from(hidden), "U+{:04X}", u32::from(c));
+            if c != '\n' && c != '\t' {
+                let shown = if hidden || control { format!("⟨U+{:04X}⟩", u32::from(c)) } else { raw.clone() };
+                assert_eq!(Safe::text(&raw).as_str(), shown);
+            }
+        }
+    }
+
+    #[test]
+    fn the_clipboard_gets_what_is_seen() {
+        for (raw, wanted, left) in [
+            ("plain é\n\ttext\r\nend", "plain é\n\ttext\r\nend", 0),
+            ("a\x1b[31mred\x1b[0m b", "ared b", 9),
+            ("a\x1b]52;c;eA==\x07b\x1b]0;t\x1b\\c", "abc", 19),
+            ("a\x1b]52;never ends", "a]52;never ends", 1),
+            ("x\u{9b}2Jy\u{202e}z\u{200b}\u{e0041}!", "xyz!", 6),
+            ("over\rwrite\x08\x00", "overwrite", 3),
+            ("👩\u{200d}💻 می\u{200c}خواهم a\u{200d}b", "👩\u{200d}💻 می\u{200c}خواهم ab", 1),
+        ] {
+            assert_eq!(Safe::copied(raw), (wanted.to_owned(), left), "{raw:?}");
+        }
+        assert_eq!(Safe::marked("a\tb\u{200b}\x1b[m\n"), "a\tb⟨U+200B⟩⟨U+001B⟩[m\n");
+    }
+
     #[test]
     fn tag_characters_are_seen() {
         assert_eq!(Safe::line("hi\u{e0041}").as_str(), "hi⟨U+E0041⟩");
         assert_eq!(Safe::hidden("hi\u{e0041}\u{200b}"), 2);
+    }
+
+    /// By Unicode's own properties, whatever our list says.
+    #[test]
+    fn every_character_that_nobody_sees_is_marked() {
+        let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").unwrap();
+        // White space that is laid out, and what changes how the character before it looks.
+        let laid_out = ['\n', '\t', '\u{fe0e}', '\u{fe0f}'];
+        let drawn =
+            |c: char| matches!(u32::from(c), 0x600..=0x605 | 0x6DD | 0x70F | 0x890..=0x891 | 0x8E2 | 0x110BD | 0x110CD);
+        let wrong: Vec<String> = ('\0'..=char::MAX)
+            .filter(|c| !laid_out.contains(c) && !drawn(*c))
+            .filter(|c| {
+                let marked = Safe::line(&c.to_string()).as_str() != c.to_string();
+                marked != unseen.is_match(&c.to_string())
+            })
+            .map(|c| format!("{:04X}", u32::from(c)))
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new());
     }
 
     proptest! {
@@ -163,6 +305,15 @@ mod tests {
         fn no_control_survives(raw in any::<String>()) {
             let shown = Safe::text(&raw);
             prop_assert!(!shown.as_str().chars().any(|c| c != '\n' && c.is_control()));
+        }
+
+        #[test]
+        fn nothing_that_acts_is_copied(raw in "(\\PC|[\\x00-\\x1f]|\u{9b}|\x1b\\[|\x1b\\]|\u{e0041}|\u{200d}|[a-zA-Z0-9;]){0,40}") {
+            let (copied, left) = Safe::copied(&raw);
+            let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+            prop_assert!(!copied.contains(acts), "{copied:?}");
+            prop_assert_eq!(copied.chars().count() + left, raw.chars().count());
+            prop_assert!(!Safe::marked(&raw).contains(acts));
         }
 
         #[test]

@@ -4,6 +4,7 @@
 use super::consent::{Deed, FileChange};
 use super::hash::{Fields, Hash};
 use super::ids::{NodeId, RunId};
+use super::sight::Sight;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -199,6 +200,9 @@ pub trait Watch: Sync {
     /// Whether a person stopped it; asked now and then. When true the tool stops soon.
     fn cancelled(&self) -> bool;
 
+    /// The person's rules about files: a tool asks them for each file that it shows.
+    fn sight(&self) -> Sight;
+
     /// Something that it said meanwhile: a piece of a command's output.
     fn said(&self, _text: &str) {}
 
@@ -257,7 +261,7 @@ pub trait RunTools: Send + Sync {
         Done::said(self.run(name, args, &|| watch.cancelled()))
     }
 
-    /// Runs one call that only looks. `cancelled` is asked now and then; when true the tool stops soon.
+    /// Runs one call that only looks, under no rule of a person's. `cancelled` is asked now and then; when true the tool stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 
     /// `read_file` or `search` over what is kept of an earlier result, named so instead of by a file's path.
@@ -271,13 +275,13 @@ pub trait RunTools: Send + Sync {
         0
     }
 
-    /// Paths of the workspace's files that no ignore rule leaves out, in order, at most so many; and whether there are more.
-    fn files(&self, _most: usize) -> (Vec<String>, bool) {
+    /// Paths of the workspace's files that no ignore rule and no rule of the person's leaves out, in order, at most so many; and whether there are more.
+    fn files(&self, _most: usize, _sight: &Sight) -> (Vec<String>, bool) {
         (Vec::new(), false)
     }
 
-    /// The whole text of a file of the workspace, of at most so many bytes. An error is a sentence.
-    fn text(&self, path: &str, _most: u64) -> Result<String, String> {
+    /// The whole text of a file of the workspace that the rules let be read, of at most so many bytes. An error is a sentence.
+    fn text(&self, path: &str, _most: u64, _sight: &Sight) -> Result<String, String> {
         Err(format!("{path} cannot be read here."))
     }
 

@@ -48,6 +48,19 @@ impl Usage {
         Some(if beside { u32::try_from(with).unwrap_or(u32::MAX) } else { whole })
     }
 
+    /// With cached tokens bounded by the prompt, unless they plausibly stand beside it in a prompt of about `expected`.
+    #[must_use]
+    pub fn bounded(self, expected: u32) -> Self {
+        let Some(prompt) = self.prompt else { return self };
+        let with = u64::from(prompt) + u64::from(self.apart());
+        if self.apart() <= prompt || with <= u64::from(expected) * 4 {
+            return self;
+        }
+        let read = self.cached_read.map(|read| read.min(prompt));
+        let room = prompt - read.unwrap_or(0);
+        Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
+    }
+
     /// Prompt and answer for people, each number with its label: `441 in (300 cached) · 18 out actual`, or where the
     /// server said nothing, `450 in est`. `dot` stands between the parts.
     #[must_use]
@@ -175,6 +188,20 @@ mod tests {
         assert_eq!(usage(4_096, None, None).prompt_read(10_400), Some(4_096));
         assert_eq!(usage(0, None, None).prompt_read(10), None);
         assert_eq!(Usage::default().prompt_read(10), None, "never invented");
+    }
+
+    #[test]
+    fn absurd_numbers_of_cached_tokens_are_bounded_by_the_prompt() {
+        for kept in
+            [usage(10_000, Some(9_000), None), usage(1_000, Some(9_000), None), usage(4_000, Some(2_000), Some(4_300))]
+        {
+            assert_eq!(kept.bounded(10_400), kept);
+        }
+        assert_eq!(usage(50, Some(4_000_000), None).bounded(300), usage(50, Some(50), None));
+        assert_eq!(usage(50, Some(30), Some(u32::MAX)).bounded(300), usage(50, Some(30), Some(20)));
+        assert_eq!(usage(0, Some(u32::MAX), Some(1)).bounded(0), usage(0, Some(0), Some(0)));
+        let none = Usage { cached_read: Some(7), ..Usage::default() };
+        assert_eq!(none.bounded(1), none, "never invented");
     }
 
     #[test]

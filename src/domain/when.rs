@@ -34,4 +34,17 @@ mod tests {
         assert_eq!(date(1_793_145_600_000, 0), "2026-10-28");
         assert_eq!(date(-1, 0), "1969-12-31");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn moments_read_as_another_calendar_has_them(
+            ms in -60_000_000_000_000_i64..250_000_000_000_000,
+            offset in -86_400_i32..=86_400,
+        ) {
+            let zone = jiff::tz::TimeZone::fixed(jiff::tz::Offset::from_seconds(offset).unwrap());
+            let there = jiff::Timestamp::from_millisecond(ms).unwrap().to_zoned(zone);
+            proptest::prop_assert_eq!(date(ms, offset), there.strftime("%Y-%m-%d").to_string());
+            proptest::prop_assert_eq!(clock(ms, offset), there.strftime("%H:%M").to_string());
+        }
+    }
 }

@@ -345,6 +345,7 @@ impl Core {
             edited: true,
             branch: Some(id),
             withdrawn: false,
+            offered: false,
             version: session.next_state(),
             at: self.now(),
             pins: Vec::new(),
@@ -359,6 +360,12 @@ impl Core {
         let state = self.branch(id)?.state;
         self.say(Event::State { branch: id, version: state, missing: false });
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+    }
+
+    /// Takes the state that came with an import: from now on it counts, as a version of the person's.
+    pub(super) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let offered = self.branch(id)?.offered.ok_or_else(|| Failure::user("No state waits on this branch."))?;
+        self.edit_state(id, &offered.text, "took the state that came with the import")
     }
 
     /// The newest state block among the messages of the path, found again in their texts.

@@ -3,7 +3,7 @@
 //! Not for: calls that a model asks for (`flow`).
 
 use super::api::{Answer, Event};
-use super::consent::{by_rule, protection};
+use super::consent::{by_rule, protection, sight, warned};
 use super::core::{Core, Inbox};
 use super::episode::{Host, One, Word};
 use super::{setup, traces};
@@ -70,13 +70,14 @@ impl Core {
         let cancel = Arc::new(AtomicBool::new(false));
         let before = self.result_of(&of);
         let runner = self.runner(branch);
+        let sight = self.sight(branch);
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
         let work = move || {
             let host = Beside { inbox: Mutex::new(inbox.clone()), id: trace.id(), store, session };
             let mut began = Instant::now();
-            let one =
-                One { name: &trace.name, args: &trace.args, runner: runner.as_deref(), cancel: &stopped, host: &host };
+            let (runner, host) = (runner.as_deref(), &host);
+            let one = One { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
             let done = Box::new(one.go(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             let _ = inbox.send(Inbox::Again(Box::new(Told::Ended(done, millis))));
@@ -100,6 +101,8 @@ impl Core {
     fn again_wants(&mut self, deed: Deed, reply: Sender<Word>) {
         let Some(branch) = self.again.as_ref().map(|again| again.view.branch) else { return };
         let rules = self.all_rules(branch);
+        let sight = sight(&rules);
+        let deed = warned(deed, &sight);
         let Some(again) = &mut self.again else { return };
         let trace = &mut again.view.trace;
         trace.more.protection = protection(&deed);
@@ -109,7 +112,7 @@ impl Core {
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words.or_else(|| trace.word.take());
-                let _ = reply.send(Word { consent });
+                let _ = reply.send(Word { consent, sight });
             }
             Err(asking) => {
                 again.view.state = AgainState::Asks(asking);
@@ -130,11 +133,17 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let branch = self.again.as_ref().map(|again| again.view.branch);
+        let sight = branch.map(|branch| self.sight(branch)).unwrap_or_default();
         if let Some(again) = &mut self.again {
             again.view.trace.word = Some("you".into());
+            let sight = match &again.view.state {
+                AgainState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
+                _ => sight,
+            };
             again.view.state = AgainState::Runs;
             if let Some(reply) = again.reply.take() {
-                let _ = reply.send(Word { consent });
+                let _ = reply.send(Word { consent, sight });
             }
             let view = Box::new(again.view.clone());
             self.say(Event::Again(view));

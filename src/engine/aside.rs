@@ -90,7 +90,7 @@ impl Core {
         // Should the program die meanwhile, the call is on record as interrupted; nothing of it has to be recovered.
         let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
         self.store.write(vec![
-            Write::PutPlan { id: solved.plan.id, body: without_words(&solved)? },
+            Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },
             Write::PutRun(Box::new(kept.clone())),
         ])?;
         self.session_mut(branch.id)?.put_run(&kept);
@@ -135,6 +135,9 @@ impl Core {
                 let Some(aside) = self.asides.get_mut(&run) else { return };
                 for delta in &deltas {
                     aside.arrived.add(delta);
+                    if let Delta::Diagnostic(told) = delta {
+                        aside.card.diagnose(told.clone());
+                    }
                 }
                 let words = |delta: &Delta| matches!(delta, Delta::Text(_) | Delta::Reasoning(_));
                 if !deltas.iter().any(words) || aside.dropped {
@@ -147,7 +150,7 @@ impl Core {
                 let view = Box::new(aside.view.clone());
                 self.say(Event::Aside(view));
             }
-            Report::Ended { run, outcome } => self.aside_ended(run, &outcome),
+            Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
             // It runs no tools.
             Report::ToolWants { .. }
             | Report::ToolBegan { .. }
@@ -156,15 +159,18 @@ impl Core {
         }
     }
 
-    fn aside_ended(&mut self, run: RunId, outcome: &Outcome) {
+    fn aside_ended(&mut self, run: RunId, mut outcome: Outcome) {
         let Some(mut aside) = self.asides.remove(&run) else { return };
+        outcome.usage = outcome.usage.bounded(aside.card.est_total);
+        let outcome = &outcome;
         let cost = aside.price.and_then(|price| price.bill(&outcome.usage));
         aside.card.ended(outcome, cost);
         aside.card.status = outcome.end.into();
         aside.view.failure = aside_failure(&aside.arrived, outcome);
         aside.card.error = outcome.error.as_ref().map(|error| error.what.clone());
         if let Some(ProviderErrorKind::Body(quirk)) = outcome.error.as_ref().map(|error| &error.kind) {
-            self.learn_quirk(&aside.card.profile, *quirk);
+            let (profile, model) = (aside.card.profile.clone(), aside.card.model.clone());
+            self.learn_quirk(&profile, &model, *quirk);
         }
         aside.view.text.clone_from(&aside.arrived.text);
         aside.view.cost_micro = aside.card.cost_micro;

@@ -336,6 +336,7 @@ impl Core {
             self.hurry(branch, &draft);
         }
         self.may_ask(branch, &draft)?;
+        self.claim(branch)?;
         let current = self.revision(branch);
         let named =
             |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
@@ -407,6 +408,7 @@ impl Core {
         if opened.as_ref().is_err_and(elsewhere) {
             self.look();
         }
+        self.drop_claims();
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 

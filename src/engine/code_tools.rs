@@ -14,8 +14,9 @@ use crate::code::words::Analyzer;
 use crate::code::{query, rank};
 use crate::domain::attached;
 use crate::domain::code::{Kind, Named};
-use crate::domain::consent::{Deed, Verdict, decide};
+use crate::domain::consent::Deed;
 use crate::domain::hash::Hash;
+use crate::domain::sight::{READS, Sight};
 use crate::domain::tokens::{CountTokens, Encoding};
 use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
 use crate::export::secrets;
@@ -159,12 +160,12 @@ impl RunTools for WithCode {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize) -> (Vec<String>, bool) {
-        self.inner.files(most)
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
     }
 
-    fn text(&self, path: &str, most: u64) -> Result<String, String> {
-        self.inner.text(path, most)
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        self.inner.text(path, most, sight)
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
@@ -187,7 +188,7 @@ impl WithCode {
 
     /// Whether a rule of the person's keeps a file from being read unasked.
     fn withheld(&self, path: &str) -> bool {
-        self.rules.withholds(path)
+        !self.rules.sight.shows(READS, path)
     }
 
     fn find(&self, args: &Find, held: &Held) -> String {
@@ -356,13 +357,4 @@ fn piece(named: &Named, text: &str) -> String {
 
 fn short(text: &str) -> String {
     text.chars().take(80).collect()
-}
-
-impl CodeRules {
-    /// Whether a rule of the person's keeps a file from being read unasked: what is asked about or denied goes into no call
-    /// by another way.
-    pub(super) fn withholds(&self, path: &str) -> bool {
-        let deed = Deed::Look { what: path.to_owned() };
-        !self.rules.is_empty() && decide(self.rules.iter(), "read_file", &deed).0 != Verdict::Allow
-    }
 }

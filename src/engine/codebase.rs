@@ -10,8 +10,12 @@ use crate::code::index::Index;
 use crate::code::scaffold;
 use crate::code::walk::holds_code;
 use crate::domain::code::Scaffold;
+use crate::domain::consent::Rule;
 use crate::domain::hash::{Fields, Hash};
+use crate::domain::ids::SessionId;
+use crate::domain::sight::Sight;
 use crate::domain::tokens::{CountTokens, Encoding};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
@@ -41,6 +45,8 @@ pub(super) struct Held {
     /// When it was last compared with the folder, and when with the whole of it.
     pub(super) seen: Option<Instant>,
     pub(super) surveyed: Option<Instant>,
+    /// The rules under which it was read.
+    pub(super) sight: Sight,
     pub(super) took: Duration,
     /// How long the last look at what is known took that found nothing, and the last through the whole folder.
     pub(super) short: Duration,
@@ -85,6 +91,10 @@ struct State {
     rounds: u64,
     maps: Vec<Made>,
     wanted: Option<MapWish>,
+    /// What the rules of each session deny; those of the folder and the settings without one.
+    denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
+    /// All of them together.
+    sight: Sight,
     /// The folder cannot be read; until then nothing is asked.
     failed: Option<Instant>,
 }
@@ -208,6 +218,26 @@ impl Codebase {
         self.0.wake.notify_all();
     }
 
+    /// What the rules of a session deny, or those that hold without one. What is held was read under all that are known here,
+    /// or nobody looks at it. Gives them.
+    pub(super) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> Sight {
+        let mut state = self.state();
+        if state.denied.get(&session) != Some(&rules) {
+            state.denied.insert(session, rules);
+            let sight = Sight::denying(state.denied.values().flatten().cloned());
+            if sight != state.sight {
+                state.sight = sight;
+                state.maps.clear();
+            }
+        }
+        state.sight.clone()
+    }
+
+    /// What rules keep from being read.
+    pub(super) fn sight(&self) -> Sight {
+        self.state().sight.clone()
+    }
+
     /// Something of the own workspace, if it was read and is not being changed right now.
     pub(super) fn look<T>(&self, with: impl FnOnce(&Held) -> T) -> Option<T> {
         let held = match self.0.held.try_read() {
@@ -215,7 +245,8 @@ impl Codebase {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        held.as_ref().filter(|held| held.seen.is_some() && held.root == self.own()).map(with)
+        let current = |held: &&Held| held.seen.is_some() && held.root == self.own() && held.sight == self.sight();
+        held.as_ref().filter(current).map(with)
     }
 
     /// The same, tried again while it is being changed. For threads that may wait.
@@ -260,6 +291,9 @@ impl Codebase {
             let of = made_of(held, Some(&map));
             changed |= self.kept(wish).is_none_or(|old| *old != map);
             let mut state = self.state();
+            if state.sight != held.sight {
+                continue;
+            }
             state.maps.retain(|made| made.wish != wish);
             state.maps.push(Made { wish, of, map: Arc::new(map) });
             let over = state.maps.len().saturating_sub(MAPS);

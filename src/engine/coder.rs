@@ -17,6 +17,7 @@ use crate::code::{names, query, rank, scaffold};
 use crate::domain::code::{CodeFound, Fate, IndexStatus, Named, Sourced};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
+use crate::domain::sight::Sight;
 use crate::domain::tokens::{CountTokens, Encoding};
 use crate::export::secrets;
 use std::collections::VecDeque;
@@ -232,11 +233,15 @@ impl Worker {
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
         let long = |held: &Held| WHOLE.max(held.long * RARER);
-        let (fresh, whole) = self.with(|held| (lately(held.seen, FRESH), !lately(held.surveyed, long(held))))?;
+        let sight = self.book.sight();
+        let (fresh, whole) = self.with(|held| {
+            let same = held.sight == sight;
+            (same && lately(held.seen, FRESH), !(same && lately(held.surveyed, long(held))))
+        })?;
         if !now && fresh {
             return Ok(());
         }
-        let bounds = Bounds::default();
+        let bounds = Bounds { sight, ..Bounds::default() };
         let mut round = self
             .with(|held| {
                 let glanced = (!now && !whole)
@@ -292,6 +297,7 @@ impl Worker {
             match folders {
                 Some(folders) => {
                     (held.folders, held.surveyed, held.long) = (folders, Some(begun), took);
+                    held.sight = bounds.sight.clone();
                 }
                 None if idle => held.short = took,
                 None => {}
@@ -315,6 +321,7 @@ impl Worker {
             notes: Vec::new(),
             seen: None,
             surveyed: None,
+            sight: Sight::default(),
             took: Duration::ZERO,
             short: Duration::ZERO,
             long: Duration::ZERO,

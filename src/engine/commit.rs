@@ -370,6 +370,8 @@ impl Core {
             self.say(Event::Card(session.card.clone()));
         }
         self.watched(branch, &live);
+        // Who hears of the end may ask at once, from another window too.
+        self.drop_claims();
         self.say(Event::TurnClosed { branch, draft, failure });
         self.consider(branch, &live.solved.plan, completed);
         self.title_by_itself(branch, completed);

@@ -4,11 +4,12 @@
 use super::api::{Answer, Event};
 use super::core::Core;
 use super::episode::Word;
-use crate::domain::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::consent::{Asking, Command, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::op::Change;
+use crate::domain::sight::Sight;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -26,6 +27,8 @@ impl Core {
     /// A call is understood: a rule gives the word, or a person is asked.
     pub(super) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: Deed, reply: Sender<Word>) {
         let rules = self.all_rules(branch);
+        let sight = sight(&rules);
+        let deed = warned(deed, &sight);
         let Some(live) = self.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&deed);
@@ -34,7 +37,7 @@ impl Core {
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
-                let _ = reply.send(Word { consent });
+                let _ = reply.send(Word { consent, sight });
             }
             Err(asking) => {
                 live.asks = Some(Waiting { asking: asking.clone(), reply });
@@ -55,13 +58,22 @@ impl Core {
         if waits.is_none_or(|waiting| waiting.asking.index != index) {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
         }
+        if always.is_some()
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
+        {
+            return Err(Failure::user(format!("No rule allows a change of {path}: it steers the program."))
+                .kept("Nothing was done.")
+                .todo("Answer for this call alone."));
+        }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
         let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
-        if let Some(waiting) = live.asks.take() {
-            let _ = waiting.reply.send(Word { consent });
+        let waiting = live.asks.take();
+        if let Some(Waiting { asking, reply }) = waiting {
+            let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
+            let _ = reply.send(Word { consent, sight });
         }
         self.say(Event::Asks { branch, asking: None });
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
@@ -75,11 +87,34 @@ impl Core {
         }
     }
 
+    /// The rules about files on a branch, for what the model sees.
+    pub(super) fn sight(&self, branch: BranchId) -> Sight {
+        sight(&self.all_rules(branch))
+    }
+
+    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    pub(super) fn denied(&self) -> Sight {
+        let here = self.session().ok().map(|session| session.current);
+        let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
+        Sight::denying(rules.into_iter().map(|(_, rule)| rule))
+    }
+
+    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
+    pub(super) fn keep_back(&self, branch: Option<BranchId>) {
+        let session = branch.and_then(|branch| self.session_of(branch).ok()).map(|session| session.card.id);
+        let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
+        let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
+        self.project.keep_back(self.coder.book().keep_back(session, rules));
+    }
+
     /// Rules by scope, the session's first.
     pub(super) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
-        let session = self.session_of(branch).map(|session| session.card.id).ok();
+        self.rules_of(self.session_of(branch).map(|session| session.card.id).ok())
+    }
+
+    fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
-        let folder = session.map(|id| self.kept_rules(RuleScope::Folder, id)).unwrap_or_default();
+        let folder = self.kept(&self.folder_key());
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -87,17 +122,23 @@ impl Core {
     }
 
     fn kept_rules(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        let kept = self.store.setting(&self.rules_key(scope, session)).ok().flatten();
+        self.kept(&self.rules_key(scope, session))
+    }
+
+    fn kept(&self, key: &str) -> Vec<Rule> {
+        let kept = self.store.setting(key).ok().flatten();
         kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
         match scope {
             RuleScope::Session => format!("rules.session.{session}"),
-            RuleScope::Folder | RuleScope::Config => {
-                format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
-            }
+            RuleScope::Folder | RuleScope::Config => self.folder_key(),
         }
+    }
+
+    fn folder_key(&self) -> String {
+        format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
     /// All rules that hold, with where they stand.
@@ -112,7 +153,7 @@ impl Core {
         }
         let session = self.session()?.card.id;
         let mut rules = self.kept_rules(scope, session);
-        let words = said(&rule);
+        let words = rule.words();
         let before = rules.len();
         rules.retain(|known| *known != rule);
         if !on && rules.len() == before {
@@ -197,8 +238,11 @@ impl Core {
 /// # Errors
 /// They give none: a person is asked.
 pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
+    if let Some(why) = not_alone(&asking.deed) {
+        return Ok((Consent::No { why: Some(why) }, Some("the program".into())));
+    }
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
-    let words = rule.map(said);
+    let words = rule.map(Rule::words);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
         Verdict::Deny => Consent::No {
@@ -209,6 +253,33 @@ pub(super) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Co
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
+/// The rules about files.
+pub(super) fn sight(rules: &[(RuleScope, Rule)]) -> Sight {
+    Sight::new(rules.iter().map(|(_, rule)| rule.clone()))
+}
+
+/// A command with what rules cannot do about it: the system that keeps it in does not know them.
+pub(super) fn warned(deed: Deed, sight: &Sight) -> Deed {
+    let Deed::Run(command) = deed else { return deed };
+    let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
+    if denied.is_empty() {
+        return Deed::Run(command);
+    }
+    let mut protection = command.protection;
+    protection.push(format!(
+        "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
+        denied.join(", ")
+    ));
+    Deed::Run(Command { protection, ..command })
+}
+
+/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
+fn not_alone(deed: &Deed) -> Option<String> {
+    let (path, what) = deed.steers()?;
+    let Deed::Change(changes) = deed else { return None };
+    (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+}
+
 /// What keeps a deed in, in words.
 pub(super) fn protection(deed: &Deed) -> Vec<String> {
     match deed {
@@ -217,13 +288,17 @@ pub(super) fn protection(deed: &Deed) -> Vec<String> {
     }
 }
 
-/// A rule in words.
-fn said(rule: &Rule) -> String {
-    let verdict = match rule.verdict {
-        Verdict::Allow => "allow",
-        Verdict::Ask => "ask about",
-        Verdict::Deny => "deny",
-    };
-    let on = rule.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
-    format!("{verdict} {}{on}", rule.tool)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_steers_the_program_is_not_changed_beside_others() {
+        let change =
+            |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
+        let asking = |deed: Deed| Asking { index: 0, tool: "write_file".into(), args: String::new(), deed, rule: None };
+        let both = by_rule(&[], asking(Deed::Change(vec![change("a"), change(".mcp.json")])));
+        assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
+        assert!(by_rule(&[], asking(Deed::Change(vec![change(".mcp.json")]))).is_err(), "alone it is asked about");
+    }
 }

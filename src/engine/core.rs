@@ -76,6 +76,8 @@ pub(super) enum Inbox {
     ProjectChanged,
     /// A summary of a part of the program was made, or could not be.
     Moduled(Box<Moduled>),
+    /// The right to ask on a branch, which was waited for.
+    Claimed(Ticket, BranchId, Box<crate::store::claims::Claim>),
     /// The door was closed.
     Stop,
 }
@@ -89,6 +91,8 @@ pub(super) struct Core {
     pub(super) sessions: HashMap<SessionId, Session>,
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
+    /// Branches on which only this program may ask now.
+    pub(super) claims: HashMap<BranchId, super::claims::Held>,
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
@@ -163,6 +167,7 @@ impl Core {
             sessions: HashMap::new(),
             current: None,
             live: HashMap::new(),
+            claims: HashMap::new(),
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
@@ -198,7 +203,7 @@ impl Core {
         self.recall();
         self.recover();
         if let Some(reading) = self.setup.reading.take()
-            && let Err(failure) = self.import(&reading.incoming())
+            && let Err(failure) = self.take_in(reading)
         {
             self.recovered.push(failure.to_string());
         }
@@ -230,8 +235,10 @@ impl Core {
                 Inbox::Look => self.look(),
                 Inbox::ProjectChanged => self.project_changed(),
                 Inbox::Moduled(made) => self.moduled(*made),
+                Inbox::Claimed(ticket, branch, claim) => self.claimed(ticket, branch, *claim),
                 Inbox::Stop => break,
             }
+            self.drop_claims();
         }
         self.setup.foreign.close();
         self.planner.close();
@@ -243,7 +250,7 @@ impl Core {
             self.store.close();
             let _ = std::fs::remove_dir_all(folder);
         } else {
-            let _ = self.store.backup();
+            let _ = self.store.backup(self.setup.backups);
             self.store.close();
         }
     }
@@ -287,13 +294,14 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
+        self.keep_back(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
         }
         if let Some(code) = &mut rules.code {
-            code.rules = self.all_rules(branch.id).into_iter().map(|(_, rule)| rule).collect();
+            code.sight = self.sight(branch.id);
         }
         Ok(rules)
     }

@@ -19,6 +19,7 @@ impl Core {
     /// The same, whether servers of tools are still starting or not.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
+            self.drop_claims();
             self.answer(ticket, Err(failure));
         }
     }
@@ -40,6 +41,7 @@ impl Core {
                 self.by_hand(ticket, branch, draft, body, true)
             }
             Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
+            Request::Turn(branch, true) => self.await_claim(ticket, branch),
             Request::Aside { branch, text } => self.aside(ticket, branch, text),
             Request::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = Wish { query, at, budget, anyway };
@@ -94,6 +96,7 @@ impl Core {
             Request::RenameSession { session, title } => {
                 self.rename_session(session.as_deref(), &title.unwrap_or_default())
             }
+            Request::Backups(act) => Ok(Answer::Backups(self.store.copies(act)?)),
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
             Request::Import { reading } => self.import(&reading),
@@ -105,6 +108,9 @@ impl Core {
             Request::Memory { id, act } => self.act_on_memory(&id, &act),
             Request::Undo => self.undo(),
             Request::Redo => self.redo(),
+            Request::ForgetQuirks { profile, model, quirk } => {
+                self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
+            }
             Request::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
             Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
             Request::StoredPlan { id } => self.stored_plan(&id),
@@ -114,6 +120,7 @@ impl Core {
             }
             Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
             Request::Trust { trusted } => Ok(self.trust(trusted)),
+            Request::FolderSettings(act) => self.folder_settings(act),
             Request::Servers(branch, act) => self.act_on_servers(branch, act),
             Request::Traces(act) => self.traces(act),
             Request::Rule(RuleAct::List) => self.rules_listed(),
@@ -142,12 +149,14 @@ impl Core {
             Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
             Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
+            Request::Turn(branch, false) => Ok(self.give_back(branch)),
             Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             Request::RowText { branch, atom } => self.row_text(branch, &atom),
             Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             Request::WireText { branch } => self.wire_text(branch),
             Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
-            Request::RebuildState { branch } => self.rebuild_state(branch),
+            Request::RebuildState(branch) => self.rebuild_state(branch),
+            Request::AdoptState(branch) => self.adopt_state(branch),
             Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
             Request::Condense { branch, act } => self.condense(branch, act),
             Request::Task { branch, act } => self.task(branch, &act),
@@ -172,25 +181,5 @@ impl Core {
         self.current = Some(id);
         self.show_settings(&found);
         Ok(Answer::Branch(Box::new(found)))
-    }
-
-    fn trust(&mut self, trusted: bool) -> Answer {
-        let saved = (self.setup.save_trust)(trusted);
-        self.trusted = trusted;
-        self.set_servers();
-        self.project.configure(None, trusted);
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
-        let what = if trusted {
-            "This folder is trusted: tools are offered; what changes anything asks first."
-        } else {
-            "No tools are offered here."
-        };
-        match saved {
-            Ok(()) => Answer::Done(what.into()),
-            Err(why) => Answer::Done(format!("{what} It holds until the program ends: {why}")),
-        }
     }
 }

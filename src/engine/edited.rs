@@ -78,6 +78,7 @@ impl Core {
                 }
                 _ => failure,
             })?;
+            self.claim(id)?;
         }
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;

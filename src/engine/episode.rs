@@ -4,6 +4,7 @@
 use super::stream::Report;
 use crate::domain::consent::{Consent, Deed};
 use crate::domain::ids::{RunId, SessionId};
+use crate::domain::sight::Sight;
 use crate::domain::trace::{self, Done, KEPT, RunTools, ToolOutput, ToolStatus, Watch, kept_path};
 use crate::store::Store;
 use std::panic::AssertUnwindSafe;
@@ -19,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Word {
     /// The word.
     pub(super) consent: Consent,
+    /// The rules about files, as they held when it was given.
+    pub(super) sight: Sight,
 }
 
 /// The calls of one answer.
@@ -31,6 +34,8 @@ pub(super) struct Episode {
     pub(super) ids: Vec<String>,
     pub(super) session: SessionId,
     pub(super) store: Store,
+    /// The rules about files when it began.
+    pub(super) sight: Sight,
 }
 
 impl Episode {
@@ -41,7 +46,8 @@ impl Episode {
                 report(Report::ToolBegan { run: self.run, index: *index });
                 let mut began = Instant::now();
                 let host = Asked { episode: &self, index: *index, report: &report };
-                let one = One { name, args, runner: self.runner.as_deref(), cancel: &self.cancel, host: &host };
+                let (runner, sight) = (self.runner.as_deref(), &self.sight);
+                let one = One { name, args, runner, cancel: &self.cancel, host: &host, sight };
                 let done = Box::new(one.go(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
@@ -74,6 +80,13 @@ pub(super) struct One<'a> {
     pub(super) runner: Option<&'a dyn RunTools>,
     pub(super) cancel: &'a AtomicBool,
     pub(super) host: &'a dyn Host,
+    pub(super) sight: &'a Sight,
+}
+
+/// A call at work, under the rules that held when the word was given.
+struct Working<'a> {
+    one: &'a One<'a>,
+    sight: Sight,
 }
 
 impl One<'_> {
@@ -93,32 +106,44 @@ impl One<'_> {
         let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
         let deed = match kept {
             Some(id) => Deed::Look { what: kept_path(id) },
+            // What it would do is not even worked out: that already tells something of the file.
+            None if let Some(path) = self.denied(&read) => Deed::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
                 Ok(Ok(deed)) => deed,
                 Ok(Err(output)) => return Done::said(output),
                 Err(_) => return broken(),
             },
         };
-        let hunks = match self.word(&deed) {
+        let (hunks, sight) = match self.word(&deed) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
-            Some(Word { consent: Consent::Unasked }) => {
+            Some(Word { consent: Consent::Unasked, .. }) => {
                 return said(ToolStatus::Refused, "[refused] Nothing was done. Nobody could be asked.".to_owned());
             }
-            Some(Word { consent: Consent::No { why } }) => {
+            Some(Word { consent: Consent::No { why }, .. }) => {
                 let why = why.map_or_else(String::new, |why| format!(" {why}"));
                 return said(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
             }
-            Some(Word { consent: Consent::Yes { hunks } }) => hunks,
+            Some(Word { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
         };
         *began = Instant::now();
+        let working = Working { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
-            None => tools.carry_out(self.name, args, &deed, &hunks, self),
+            None => tools.carry_out(self.name, args, &deed, &hunks, &working),
             Some(id) => match self.host.kept(id) {
                 Some(text) => tools.over(self.name, args, &text),
                 None => said(ToolStatus::Failed, format!("Failed: nothing is kept under {}.", kept_path(id))),
             },
         });
         std::panic::catch_unwind(running).unwrap_or_else(|_| broken())
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// The file that is named, where a rule denies it.
+    fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
+        read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
     }
 
     /// Whether the tool can look into what is kept of a result.
@@ -140,17 +165,21 @@ impl One<'_> {
     }
 }
 
-impl Watch for One<'_> {
+impl Watch for Working<'_> {
     fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+        self.one.cancelled()
+    }
+
+    fn sight(&self) -> Sight {
+        self.sight.clone()
     }
 
     fn said(&self, text: &str) {
-        self.host.said(text);
+        self.one.host.said(text);
     }
 
     fn kept_as(&self) -> Option<String> {
-        Some(kept_path(&self.host.id()))
+        Some(kept_path(&self.one.host.id()))
     }
 }
 

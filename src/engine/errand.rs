@@ -18,7 +18,7 @@ use crate::domain::mark::Atom;
 use crate::domain::message::{Content, Role};
 use crate::domain::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
 use crate::domain::policy::{Layout, PolicySpec, Section};
-use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind, Wire};
+use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::state;
 use crate::domain::tokens::{Certainty, CountTokens};
@@ -118,28 +118,40 @@ impl Errand {
             temperature: self.rules.profile.temperature,
             tools: Vec::new(),
         };
+        let mut refused: Option<(Hash, ProviderError)> = None;
         for _ in 0..QUIRKS {
             let (plan, wire, stored) = self.planned(&shape, order)?;
+            if let Some((_, error)) = refused.take().filter(|(digest, _)| *digest == wire.digest) {
+                return Err(provider_failure(error).kept("Nothing was changed."));
+            }
             let whose = (self.session, self.branch);
             let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
             self.store.write(vec![
-                Write::PutPlan { id: plan.id, body: stored },
+                Write::PutPlan { id: plan.id, branch: self.branch, body: stored },
                 Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
             ])?;
             let mut said = String::new();
-            let outcome = provider.post(card.id, &wire, &mut |delta| {
-                if let Delta::Text(text) = delta {
-                    said.push_str(&text);
-                    hear(&said);
+            let mut outcome = provider.post(card.id, &wire, &mut |delta| {
+                match delta {
+                    Delta::Text(text) => {
+                        said.push_str(&text);
+                        hear(&said);
+                    }
+                    Delta::Diagnostic(told) => card.diagnose(told),
+                    _ => {}
                 }
                 !self.stopped()
             });
+            outcome.usage = outcome.usage.bounded(plan.est_total);
             self.close(&mut card, &plan, &outcome)?;
             runs.push(card);
             match (outcome.end, outcome.error) {
                 (CallEnd::Cancelled, _) => return Err(Failure::user("Stopped.").kept("Nothing was changed.")),
                 (_, Some(error)) => match error.kind {
-                    ProviderErrorKind::Body(quirk) => quirk.apply(&mut shape.dialect),
+                    ProviderErrorKind::Body(quirk) => {
+                        quirk.apply(&mut shape.dialect);
+                        refused = Some((wire.digest, error));
+                    }
                     _ => return Err(provider_failure(error).kept("Nothing was changed.")),
                 },
                 (end, None) => {

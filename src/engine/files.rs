@@ -5,6 +5,7 @@ use super::api::{Answer, CodeAct, FileList, Ticket};
 use super::core::{Core, Inbox};
 use super::skills::PREFIX;
 use crate::domain::failure::Failure;
+use crate::domain::sight::Sight;
 use crate::domain::tokens::grouped;
 use crate::domain::trace::RunTools;
 use crate::export::secrets;
@@ -19,8 +20,8 @@ const LARGEST: u64 = 200_000;
 /// How long a list of names counts as fresh.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// The names that were read last, whether there are more, and when.
-type Names = Option<(Instant, Arc<Vec<String>>, bool)>;
+/// When names were read last, under which rules, the names, and whether there are more.
+type Names = Option<(Instant, Sight, Arc<Vec<String>>, bool)>;
 
 /// The names that were read last.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +29,15 @@ pub(super) struct Listed(Arc<Mutex<Names>>);
 
 impl Listed {
     /// The names, read anew where they are old. One thread reads, the others wait for it.
-    fn names(&self, tools: &dyn RunTools) -> (Arc<Vec<String>>, bool) {
+    fn names(&self, tools: &dyn RunTools, sight: &Sight) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, names, more)) = held.as_ref().filter(|(at, ..)| at.elapsed() < FRESH) {
+        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
+        if let Some((_, _, names, more)) = fresh {
             return (names.clone(), *more);
         }
-        let (names, more) = tools.files(MOST);
+        let (names, more) = tools.files(MOST, sight);
         let names = Arc::new(names);
-        *held = Some((Instant::now(), names.clone(), more));
+        *held = Some((Instant::now(), sight.clone(), names.clone(), more));
         (names, more)
     }
 }
@@ -51,13 +53,13 @@ impl Core {
     /// Files by what was typed, on a thread of its own.
     pub(super) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let (inbox, listed) = (self.inbox.clone(), self.files.clone());
-        let (tools, skills) = (self.readable(), self.skill_names(&query));
+        let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
         let work = move || {
             let mut list = match tools {
                 Err(why) if !skills.is_empty() => drop_note(why),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
                 Ok(tools) => {
-                    let (names, more) = listed.names(&*tools);
+                    let (names, more) = listed.names(&*tools, &denied);
                     let paths = best(&names, &query, limit.min(500));
                     let note = if more { format!("only the first {MOST} files are looked at") } else { String::new() };
                     FileList { paths, note }
@@ -73,6 +75,8 @@ impl Core {
     /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
     /// list of files says why.
     pub(super) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
+        let branch = self.session().ok().map(|session| session.current);
+        self.keep_back(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
@@ -92,9 +96,9 @@ impl Core {
             self.answer(ticket, text);
             return Ok(());
         }
-        let (tools, inbox) = (self.readable()?, self.inbox.clone());
+        let (tools, inbox, denied) = (self.readable()?, self.inbox.clone(), self.denied());
         let work = move || {
-            let read = tools.text(&path, LARGEST).map(|text| {
+            let read = tools.text(&path, LARGEST, &denied).map(|text| {
                 let (text, masked) = secrets::mask(&text);
                 Answer::Attached { text: Arc::from(&*text), masked }
             });

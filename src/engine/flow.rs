@@ -4,6 +4,7 @@
 use super::api::Event;
 use super::core::{Core, Inbox};
 use super::episode::Episode;
+use super::settle::settle;
 use super::stream::Report;
 use super::turn::{Effect, Phase, TurnEvent, step};
 use crate::domain::failure::{Failure, FailureKind};
@@ -51,6 +52,11 @@ impl Core {
                 Delta::Retry { attempt, wait_ms, why } => {
                     self.say(Event::Retrying { branch, attempt: *attempt, wait_ms: *wait_ms, why: why.clone() });
                 }
+                Delta::Diagnostic(told) => {
+                    if let Some(live) = self.live.get_mut(&branch) {
+                        live.card.diagnose(told.clone());
+                    }
+                }
                 Delta::Tick | Delta::Accepted | Delta::Call { .. } | Delta::Usage(_) => {}
             }
             self.feed(branch, TurnEvent::Delta(delta));
@@ -67,6 +73,7 @@ impl Core {
     }
 
     fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
+        self.settle_answer(branch, &mut outcome);
         let plan = self.live.get(&branch).map(|live| live.solved.plan.clone());
         let short_read = plan.and_then(|plan| self.short_read(&plan, &outcome.usage));
         let Some(live) = self.live.get_mut(&branch) else { return };
@@ -89,6 +96,20 @@ impl Core {
         Self::watch_end(live, &outcome);
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnEvent::Ended(outcome));
+    }
+
+    /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
+    fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let expected = live.solved.plan.est_total;
+        for told in settle(live.card.id, &mut live.state.arrived, outcome, &live.solved.wire, expected) {
+            live.card.diagnose(told);
+        }
+        if outcome.error.is_none() {
+            for told in live.card.diagnostics.clone() {
+                self.say(Event::Notice(told.what));
+            }
+        }
     }
 
     /// Moves a turn on and carries out what follows.
@@ -172,7 +193,7 @@ impl Core {
         let now = self.now();
         let turn = self.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
-        let runner = self.runner(branch);
+        let (runner, sight) = (self.runner(branch), self.sight(branch));
         let Some(live) = self.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -203,6 +224,7 @@ impl Core {
             ids,
             session: live.session,
             store: self.store.clone(),
+            sight,
         };
         episode.start(self.reporter(branch));
     }
@@ -256,6 +278,7 @@ impl Core {
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "What had come and was saved is restored at the next start.";
+        self.drop_claims();
         self.say(Event::TurnClosed { branch, draft, failure: Some(failure.kept(kept)) });
     }
 

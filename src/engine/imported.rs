@@ -5,12 +5,12 @@
 use super::api::Answer;
 use super::core::Core;
 use super::library::{dated, first_branch, origin_key, states_of};
-use crate::domain::branch::Branch;
+use crate::domain::branch::{Branch, StateVersion};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::message::{Node, NodeHead, node_key};
-use crate::domain::record::{Imported, Incoming, Piece, Pieces, Placed, Pointer, Record, Report, Skipped};
+use crate::domain::record::{Imported, Incoming, Piece, Pieces, Placed, Pointer, Reading, Record, Report, Skipped};
 use crate::domain::tag::Tag;
 use crate::store::known::{Known, Named};
 use crate::store::types::{StoreError, Write};
@@ -46,9 +46,22 @@ struct Intake {
     recent: Vec<(u32, Spot)>,
     added: u64,
     known: u64,
+    /// States that wait for a yes.
+    states: u64,
     head: Option<NodeId>,
     /// Records that wait, so that the last ones are written together with the end.
     waiting: Vec<Placed>,
+}
+
+/// What an import has stored so far.
+#[derive(Default)]
+struct Taken {
+    /// Sessions that are over.
+    sessions: Vec<Imported>,
+    /// Sessions that could not be stored.
+    failed: Vec<Skipped>,
+    /// New messages of all sessions.
+    added: u64,
 }
 
 /// How a session ends.
@@ -59,32 +72,39 @@ struct Stand {
 }
 
 impl Core {
+    /// Takes the program's own conversation in (the demo): its states count at once.
+    pub(super) fn take_in(&mut self, reading: Reading) -> Result<(), Failure> {
+        let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
+        for id in sessions.into_iter().map(|imported| imported.session) {
+            let states = self.store.states(id)?.into_iter();
+            let counting = states.map(|state| StateVersion { offered: false, ..state });
+            self.store.write(counting.map(|version| Write::PutState { session: id, version }).collect())?;
+        }
+        Ok(())
+    }
+
     /// Stores what an import reads.
     pub(super) fn import(&mut self, incoming: &Incoming) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
             return Err(Failure::new(FailureKind::Internal, "The reading of the file has failed."));
         };
-        let (mut sessions, mut failed) = (Vec::new(), Vec::new());
-        let read = self.take_pieces(&mut *pieces, &mut sessions, &mut failed);
+        let mut taken = Taken::default();
+        let read = self.take_pieces(&mut *pieces, &mut taken);
         let Report { format, mut skipped } = pieces.report();
+        let Taken { sessions, failed, added } = taken;
         skipped.extend(failed);
-        if let Some(last) = sessions.last() {
-            self.store.write(vec![Write::UseSession(last.session)])?;
-        }
-        if sessions.iter().any(|one: &Imported| self.sessions.contains_key(&one.session)) {
+        if sessions.iter().any(|one| self.sessions.contains_key(&one.session)) {
             self.data_version = -1;
             self.look();
         }
-        read?;
+        read.map_err(|failure| failure.kept(kept(&sessions, added)))?;
+        if let Some(last) = sessions.last() {
+            self.store.write(vec![Write::UseSession(last.session)])?;
+        }
         Ok(Answer::Imported { format, sessions, skipped })
     }
 
-    fn take_pieces(
-        &self,
-        pieces: &mut dyn Pieces,
-        sessions: &mut Vec<Imported>,
-        failed: &mut Vec<Skipped>,
-    ) -> Result<(), Failure> {
+    fn take_pieces(&self, pieces: &mut dyn Pieces, taken: &mut Taken) -> Result<(), Failure> {
         let mut open: HashMap<usize, Intake> = HashMap::new();
         let mut last = None;
         while let Some(piece) = pieces.next()? {
@@ -100,13 +120,13 @@ impl Core {
             if let Some(other) = last.replace(session).filter(|other| *other != session)
                 && let Some(intake) = open.remove(&other)
             {
-                open.extend(self.write_portion(intake, Vec::new(), None, failed)?.map(|intake| (other, intake)));
+                open.extend(self.write_portion(intake, Vec::new(), None, taken)?.map(|intake| (other, intake)));
             }
             let Some(intake) = open.remove(&session) else { continue };
             let over = end.is_some();
-            let Some(intake) = self.write_portion(intake, records, end, failed)? else { continue };
+            let Some(intake) = self.write_portion(intake, records, end, taken)? else { continue };
             if over {
-                sessions.extend(intake.told());
+                taken.sessions.extend(intake.told());
             } else {
                 open.insert(session, intake);
             }
@@ -120,25 +140,38 @@ impl Core {
         mut intake: Intake,
         fresh: Vec<Placed>,
         end: Option<Stand>,
-        failed: &mut Vec<Skipped>,
+        taken: &mut Taken,
     ) -> Result<Option<Intake>, Failure> {
         let waiting = std::mem::replace(&mut intake.waiting, fresh);
         if waiting.is_empty() && end.is_none() {
             return Ok(Some(intake));
         }
-        let (title, added) = (intake.title.clone(), intake.added);
+        let before = intake.added;
         match self.store.decide(move |known| intake.write(known, waiting, end)) {
-            Ok(intake) => Ok(Some(intake)),
+            Ok(intake) => {
+                taken.added += intake.added - before;
+                Ok(Some(intake))
+            }
             Err(error) => {
                 let failure = Failure::from(error);
+                // What the store refuses for one conversation it refuses for the next.
                 if failure.kind == FailureKind::Store {
-                    let kept = format!("Of {title:?}, {added} messages were added; import it again for the rest.");
-                    return Err(if added > 0 { failure.kept(kept) } else { failure });
+                    return Err(failure);
                 }
-                failed.push(Skipped { place: "session".into(), why: failure.to_string() });
+                taken.failed.push(Skipped { place: "session".into(), why: failure.to_string() });
                 Ok(None)
             }
         }
+    }
+}
+
+/// What an import that stops has stored.
+fn kept(sessions: &[Imported], added: u64) -> String {
+    match (sessions.len(), added) {
+        (0, 0) => "Nothing was imported.".into(),
+        (0, added) => format!("{added} messages were imported; import it again for the rest."),
+        (1, _) => "The first conversation was imported; import it again for the rest.".into(),
+        (whole, _) => format!("The first {whole} conversations were imported; import it again for the rest."),
     }
 }
 
@@ -155,6 +188,7 @@ impl Intake {
             recent: Vec::new(),
             added: 0,
             known: 0,
+            states: 0,
             head: None,
             waiting: Vec::new(),
         }
@@ -162,8 +196,8 @@ impl Intake {
 
     /// What came of it.
     fn told(self) -> Option<Imported> {
-        let Self { session, title, added, known, head, .. } = self;
-        session.map(|session| Imported { session, title, added, known, head })
+        let Self { session, title, added, known, states, head, .. } = self;
+        session.map(|session| Imported { states, session, title, added, known, head })
     }
 
     /// Works a portion out, inside its transaction.
@@ -180,6 +214,7 @@ impl Intake {
         };
         let (nodes, tags) = self.nodes(known, session, records)?;
         let states = if nodes.is_empty() { Vec::new() } else { states_of(&nodes, known.next_state(session)?) };
+        self.states += states.len() as u64;
         writes.push(Write::PutNodes { session, nodes });
         writes.extend(states.into_iter().map(|version| Write::PutState { session, version }));
         writes.extend(tags.into_iter().map(|tag| Write::PutTag {
@@ -230,10 +265,11 @@ impl Intake {
                 Some(number) => self.spot(known, session, number)?,
                 None => None,
             };
-            let ord = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
-                Some((_, children)) => std::mem::replace(children, *children + 1),
-                None => std::mem::replace(&mut self.roots, self.roots + 1),
+            let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
+                Some((_, children)) => children,
+                None => &mut self.roots,
             };
+            let ord = std::mem::replace(siblings, *siblings + 1);
             let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
             let origin = (self.source.as_str(), record.id.as_str());
             let key = node_key(above.map(|(key, _)| key), record.role, content, 0, Some(origin));

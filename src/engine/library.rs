@@ -6,6 +6,7 @@ use super::core::Core;
 use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
+use crate::domain::damage::{BackupAct, holding_sentence};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -13,7 +14,6 @@ use crate::domain::mark::Atom;
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::Change;
 use crate::domain::record::{Pointer, Record, Transcript};
-use crate::domain::tag::Tag;
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -203,8 +203,11 @@ impl Core {
         ))
     }
 
-    /// Says where removed text is not quite gone yet.
-    fn and_the_log(&self, done: String) -> String {
+    /// Says where removed text is not quite gone yet: the log that another program reads, and backups.
+    fn and_the_log(&self, mut done: String) -> String {
+        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+            done = format!("{done} {held}");
+        }
         if !self.store.purge_pending() {
             return done;
         }
@@ -287,7 +290,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
-/// The state blocks that imported answers hold.
+/// The state blocks that imported answers hold. They are offered: none counts before a person takes it.
 pub(super) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
@@ -302,6 +305,7 @@ pub(super) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
         edited: false,
         branch: None,
         withdrawn: false,
+        offered: true,
         version,
         at: node.head.at,
         pins: Vec::new(),
@@ -370,6 +374,7 @@ pub(super) fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) ->
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }

@@ -60,6 +60,8 @@ pub(super) struct Live {
     pub(super) asks: Option<super::consent::Waiting>,
     pub(super) cancel: Arc<AtomicBool>,
     pub(super) quirk: Option<Quirk>,
+    /// The request that was refused for its form, until the next one is there.
+    pub(super) refused: Option<super::quirks::Refused>,
     /// What is still to be done, in order.
     pub(super) pending: VecDeque<Effect>,
     /// The store refused the first of them; it is tried again now and then.
@@ -75,6 +77,7 @@ pub(super) struct Live {
 impl Core {
     /// Writes the run and starts the call of a turn's first round.
     pub(super) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
+        self.claim(id)?;
         let branch = self.branch(id)?;
         let question = self.asked(&branch, draft)?;
         let session = self.session_of(id)?;
@@ -104,6 +107,7 @@ impl Core {
             asks: None,
             cancel: Arc::new(AtomicBool::new(false)),
             quirk: None,
+            refused: None,
             pending: VecDeque::new(),
             stalled: false,
             detached: false,
@@ -138,7 +142,7 @@ impl Core {
             user: live.user.clone(),
         };
         let mut writes = vec![
-            Write::PutPlan { id: live.solved.plan.id, body: live.solved.stored.to_string() },
+            Write::PutPlan { id: live.solved.plan.id, branch: id, body: live.solved.stored.to_string() },
             Write::OpenRun(Box::new(open)),
         ];
         let sets = live.solved.bag.sets.iter().cloned();
@@ -201,23 +205,12 @@ impl Core {
     /// Solves what the turn asks next: the grown turn, or the same again in the form that the server wants.
     pub(super) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
-        let (profile, draft, first) = (live.card.profile.clone(), live.draft.clone(), live.state.round == 0);
+        let (draft, first) = (live.draft.clone(), live.state.round == 0);
         if let Some(quirk) = live.quirk.take() {
-            let refused = live.failure.take();
-            if live.solved.edited {
-                let wants = format!("The server wants another request ({}).", quirk.sentence());
-                let failure = Failure::new(FailureKind::Provider, wants).kept("Only what you edited was sent, once.");
-                return Err(failure.todo("Edit the request again, or send the usual one."));
-            }
-            if self.knows_quirk(&profile, quirk) {
-                let again = Failure::new(FailureKind::Provider, "The server refuses the request in every known form.");
-                return Err(refused.unwrap_or(again));
-            }
-            self.learn_quirk(&profile, quirk);
-            self.say(Event::Notice(format!(
-                "The server of {profile} wants another request ({}); asking again.",
-                quirk.sentence()
-            )));
+            let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+            let taken = self.take_quirk(&mut live, quirk);
+            self.live.insert(branch, live);
+            taken?;
             if first {
                 let question = self.asked(&self.branch(branch)?, &draft)?;
                 return self.solve_round(branch, question);
@@ -261,6 +254,7 @@ impl Core {
     }
 
     fn open_round(&mut self, branch: BranchId, live: &mut Live, solved: Solved) -> Result<Option<Call>, Failure> {
+        self.another_form(live, solved.wire.digest)?;
         let shown: Planned = self.shown(branch, &solved);
         let there = self.branch(branch)?;
         live.model = self.rules(&there)?.model;

@@ -12,6 +12,7 @@ mod assemble;
 mod candidates;
 mod capsules;
 mod cards;
+mod claims;
 mod code_rows;
 mod code_tools;
 mod codebase;
@@ -35,6 +36,7 @@ mod facts;
 mod files;
 mod finder;
 mod flow;
+mod folder;
 mod foresee;
 mod forking;
 mod found;
@@ -63,6 +65,7 @@ mod planner;
 mod project;
 mod projecting;
 mod queries;
+mod quirks;
 mod race;
 mod recalled;
 mod recipe;
@@ -77,6 +80,7 @@ mod rulebook;
 mod runner;
 mod servers;
 mod session;
+mod settle;
 pub mod setup;
 mod shown;
 mod skills;
@@ -190,10 +194,13 @@ impl Engine {
     }
 }
 
-/// After a program ended without closing the store, the file is checked beside everything else.
+/// After a program ended without closing the store, the file is checked beside everything else; plans of older versions are
+/// brought into the present form.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
+    let told = events.clone();
     store.check_after_crash(move |sentence| drop(events.send(Event::Alarm(sentence))));
+    store.renew(move |sentence| drop(told.send(Event::Notice(sentence))));
 }
 
 /// Says when pieces of an answer cannot be saved any more, and when they are.
@@ -203,9 +210,9 @@ fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sende
             let said = format!(
                 "The store cannot be written ({why}). What comes stays on the screen and is tried again every second; make room."
             );
-            drop(events.send(Event::Alarm(said)));
+            drop(events.send(Event::Room(Some(said))));
         }
-        (Some(_), None) => drop(events.send(Event::Notice("There is room again: what waited is in the store.".into()))),
+        (Some(_), None) => drop(events.send(Event::Room(None))),
         _ => {}
     }
     *before = now;

@@ -22,6 +22,7 @@ use crate::domain::model::Backend;
 use crate::domain::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::project::{ProjectKind, atom, plain};
 use crate::domain::run::RunCard;
+use crate::domain::sight::{READS, Sight};
 use crate::domain::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::versions::{Editing, Thing, ThingKind, Version};
 use crate::export::secrets;
@@ -90,11 +91,11 @@ impl Core {
         let cancel = self.modules.begin(ticket, id, &path)?;
         let job = job.map(|job| Errand { cancel: cancel.clone(), ..job });
         let teller = Teller::new(self.events.clone(), id, &path, by);
-        let (now, inbox) = (self.now(), self.inbox.clone());
+        let (now, inbox, denied) = (self.now(), self.inbox.clone(), self.project.denied());
         let work = move || {
             let mut runs = Vec::new();
             let making = std::panic::AssertUnwindSafe(|| {
-                let card = make(Path::new(&root), &path, now, &cancel, &teller)?;
+                let card = make(Path::new(&root), &path, now, &cancel, (&teller, &denied))?;
                 match &job {
                     Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
                     None => Ok(card),
@@ -224,15 +225,20 @@ pub(super) fn atom_of(root: &str, path: &str) -> Atom {
     atom(ProjectKind::Module, root, path)
 }
 
-/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted.
+/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted, and
+/// none of files that a rule denies.
 pub(super) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
     if !project.settings().1 {
         return Ok(Vec::new());
     }
-    let root = root_of(project);
+    let (root, denied) = (root_of(project), project.denied());
     let mut all: Vec<ModuleCard> = Vec::new();
     for (card, undone) in store.modules(&root)? {
         if undone {
+            continue;
+        }
+        // A summary tells of what it was made of.
+        if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
             continue;
         }
         all.retain(|other| other.path != card.path);
@@ -353,13 +359,19 @@ pub(super) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
 }
 
-/// What of a folder is looked at.
-pub(super) fn bounds() -> Bounds {
-    Bounds { files: 20_000, ..Bounds::default() }
+/// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
+pub(super) fn bounds(sight: Sight, beneath: PathBuf) -> Bounds {
+    Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
 }
 
 /// Reads a folder, or the folder of a file, and sums it up.
-fn make(root: &Path, path: &Path, now: i64, stop: &AtomicBool, teller: &Teller) -> Result<ModuleCard, Failure> {
+fn make(
+    root: &Path,
+    path: &Path,
+    now: i64,
+    stop: &AtomicBool,
+    (teller, sight): (&Teller, &Sight),
+) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
     let whole = whole.map_err(|error| Failure::user(format!("The path {shown} cannot be read: {error}.")))?;
@@ -373,7 +385,9 @@ fn make(root: &Path, path: &Path, now: i64, stop: &AtomicBool, teller: &Teller) 
         (whole.parent().unwrap_or(root).to_path_buf(), name)
     };
     let mut index = Index::default();
-    renew(&mut index, &folder, &bounds(), stop, &mut |_| {}, &mut |progress| teller.reads(progress))
+    let beneath = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    let bounds = bounds(sight.clone(), beneath.to_owned());
+    renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |progress| teller.reads(progress))
         .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module::summary(&index, &Disk(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} holds no code in a language that is read."));
@@ -382,7 +396,6 @@ fn make(root: &Path, path: &Path, now: i64, stop: &AtomicBool, teller: &Teller) 
         return Err(Failure::new(FailureKind::User, format!("{shown} has {} files of code.", files.len()))
             .todo(format!("Choose a smaller part: at most {FILES} files go into one summary.")));
     }
-    let beneath = folder.strip_prefix(root).unwrap_or(Path::new(""));
     let cover = |(name, hash): (String, _)| FileCover { path: beneath.join(name).to_string_lossy().into_owned(), hash };
     let (text, _) = secrets::mask(&text);
     Ok(ModuleCard {

@@ -21,7 +21,6 @@ use crate::code::{query, rank};
 use crate::context;
 use crate::context::project;
 use crate::domain::code::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
-use crate::domain::consent::Rule;
 use crate::domain::failure::Failure;
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::input::{Block, Near};
@@ -31,6 +30,7 @@ use crate::domain::module::{ModuleCard, Staleness};
 use crate::domain::orient::{CodeLimits, Orienting};
 use crate::domain::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::policy::Section;
+use crate::domain::sight::{READS, Sight};
 use crate::domain::tokens::grouped;
 use crate::export::secrets;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ pub(super) struct CodeRules {
     /// What the branch keeps to.
     pub(super) focus: Vec<String>,
     /// The person's rules about what may be read.
-    pub(super) rules: Vec<Rule>,
+    pub(super) sight: Sight,
 }
 
 /// Adds what goes of the code.
@@ -413,7 +413,7 @@ fn look(
         }
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
-    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| !rules.withholds(&file.shown)));
+    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
     // What a person marked goes, or stays out, by the mark.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))

@@ -15,6 +15,7 @@ use crate::domain::mark::Atom;
 use crate::domain::module::{ModuleCard, Staleness};
 use crate::domain::plan::{ContextPlan, RowKind};
 use crate::domain::project::{ProjectKind, atom, plain};
+use crate::domain::sight::Sight;
 use crate::tools::folder::{Folder, Looked, repository};
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -77,6 +78,8 @@ struct Known {
     atoms: HashSet<Atom>,
     sent: HashMap<BranchId, HashMap<Atom, Hash>>,
     skills: Arc<Vec<Skill>>,
+    /// What rules of the person's keep from being read.
+    denied: Sight,
 }
 
 /// What was read.
@@ -117,6 +120,7 @@ impl Project {
             atoms: HashSet::new(),
             sent: HashMap::new(),
             skills: Arc::default(),
+            denied: Sight::default(),
         };
         let project = Self { workspace, known: Mutex::new(known), read: Mutex::default() };
         project.find_skills();
@@ -140,6 +144,19 @@ impl Project {
         }
         drop(known);
         self.find_skills();
+    }
+
+    /// What rules of the person's keep from being read, from now on.
+    pub(super) fn keep_back(&self, denied: Sight) {
+        let before = std::mem::replace(&mut self.known().denied, denied);
+        if before != self.denied() {
+            self.read().arrived.clear();
+        }
+    }
+
+    /// What rules of the person's keep from being read.
+    pub(super) fn denied(&self) -> Sight {
+        self.known().denied.clone()
     }
 
     pub(super) fn settings(&self) -> (ProjectSetup, bool) {
@@ -183,7 +200,8 @@ impl Project {
         let path = repository(&workspace);
         let below = workspace.strip_prefix(&path).ok()?.to_path_buf();
         let name = path.file_name().map(|name| plain(&name.to_string_lossy())).unwrap_or_default();
-        Some(Top { folder: Folder::open(&path).ok()?, path, below, name })
+        let folder = Folder::open(&path).ok()?.without(self.denied(), &below);
+        Some(Top { folder, path, below, name })
     }
 
     /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
@@ -249,7 +267,9 @@ impl Project {
         let arrived = held.unwrap_or_else(|| {
             let known: HashSet<&Path> =
                 card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();
-            let found = Arrived::look(&folder, &modules::bounds(), &|path| known.contains(Path::new(path)));
+            let found = Arrived::look(&folder, &modules::bounds(self.denied(), beneath.to_owned()), &|path| {
+                known.contains(Path::new(path))
+            });
             let found = Arc::new(found);
             let mut read = self.read();
             if read.arrived.len() > KEPT {

@@ -14,6 +14,7 @@ use crate::domain::mark::{Atom, Mark, MarkKind};
 use crate::domain::op::Change;
 use crate::domain::plan::{ContextPlan, Reason, Row, Verdict};
 use crate::domain::project::{ProjectItem, ProjectKind, ProjectList, Stands};
+use crate::domain::sight::Sight;
 use crate::domain::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::trace::RunTools;
 use crate::domain::versions::{Editing, Thing, ThingKind, Version};
@@ -29,6 +30,7 @@ pub(super) const SKILLS: &str = "skills";
 
 /// What the list is made from, so that it can be made beside the engine.
 struct Ground {
+    denied: Sight,
     project: Arc<Project>,
     tools: Option<Arc<dyn RunTools>>,
     marks: Vec<Mark>,
@@ -60,6 +62,7 @@ impl Core {
     ) -> Result<(), Failure> {
         let branch = self.branch(branch)?;
         let ground = Ground {
+            denied: self.denied(),
             project: self.project.clone(),
             tools: self.setup.tools.clone().filter(|_| self.trusted),
             marks: branch.marks.clone(),
@@ -129,7 +132,9 @@ impl Core {
         let tools = self.setup.tools.clone().filter(|_| self.trusted);
         let tools =
             tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
-        let before = expected.map(|_| tools.text(path, 2 << 20)).transpose().map_err(|why| kept(Failure::user(why)))?;
+        let denied = self.denied();
+        let before =
+            expected.map(|_| tools.text(path, 2 << 20, &denied)).transpose().map_err(|why| kept(Failure::user(why)))?;
         if before.as_ref().map(|text| Hash::of(text.as_bytes())) != expected {
             let why = format!("{path} was changed by something else meanwhile.");
             return Err(kept(Failure::new(FailureKind::Stale, why).todo("Leave the editor and open it anew.")));
@@ -200,7 +205,7 @@ fn is_rules(path: &str) -> bool {
 impl Ground {
     fn list(&self) -> ProjectList {
         let (_, trusted) = self.project.settings();
-        let names = self.tools.as_ref().map(|tools| tools.files(MOST).0).unwrap_or_default();
+        let names = self.tools.as_ref().map(|tools| tools.files(MOST, &self.denied).0).unwrap_or_default();
         let near: Vec<String> = names.into_iter().filter(|name| is_rules(name)).collect();
         let guides = self.project.guides(&near, LISTED).list;
         let mut items: Vec<ProjectItem> = guides.iter().map(|guide| self.rules(guide)).collect();

@@ -5,8 +5,11 @@ use super::api::{Answer, Finding};
 use super::core::{Core, Inbox};
 use super::gather::Bag;
 use crate::context::project::{self, Standing};
+use crate::domain::address;
 use crate::domain::branch::Branch;
+use crate::domain::damage::{BackupAct, holding_sentence};
 use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::folder::FileStanding;
 use crate::domain::ids::{BranchId, NodeId};
 use crate::domain::mark::Atom;
 use crate::domain::message::Role;
@@ -181,8 +184,8 @@ impl Core {
 
     /// Looks at the store, the workspace and every profile.
     pub(super) fn doctor(&self, ticket: super::api::Ticket) {
-        let (store, workspace) = (self.store.clone(), self.workspace_finding());
-        let tools = self.examine_servers();
+        let (store, workspace) = (self.store.clone(), self.workspace_findings());
+        let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
@@ -202,36 +205,55 @@ impl Core {
                 })
                 .collect();
             let (mut findings, meters) = checked.join().unwrap_or_default();
-            findings.push(workspace);
+            findings.extend(workspace);
             findings.extend(embedder.join());
             findings.extend(tokenizer);
             findings.extend(meters);
             findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+            findings.extend(quirks);
             findings.extend(tools);
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
         };
         let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
     }
 
-    fn workspace_finding(&self) -> Finding {
+    fn workspace_findings(&self) -> Vec<Finding> {
         let trust = if self.trusted {
             "trusted: tools are offered; what changes anything asks first"
         } else {
             "not trusted: no tools are offered"
         };
-        Finding {
+        let workspace = Finding {
             subject: "workspace".into(),
             ok: None,
             text: format!("{} ({trust})", self.setup.workspace),
             todo: String::new(),
             facts: Vec::new(),
-        }
+        };
+        let settings = self.folder_card().map(|card| {
+            let todo = match card.standing {
+                FileStanding::Untrusted => "`pleach trust` trusts the folder.",
+                FileStanding::Faulty => "Mend the file, or delete it.",
+                FileStanding::Waits => "`pleach trust --config` shows it and asks.",
+                FileStanding::Used | FileStanding::Declined => "",
+            };
+            let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            Finding {
+                subject: "folder settings".into(),
+                ok: (card.standing == FileStanding::Faulty).then_some(false),
+                text: format!("{} ({})", card.path, card.words()),
+                todo: todo.into(),
+                facts: vec![("standing", standing.unwrap_or_default())],
+            }
+        });
+        [workspace].into_iter().chain(settings).collect()
     }
 }
 
+const MEND: &str = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
+
 /// How the store is, the whole of it read once.
 fn store_findings(store: &Store) -> Vec<Finding> {
-    let mend = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
     let finding = |ok, text: String, todo: &str| Finding {
         subject: "store".into(),
         ok: Some(ok),
@@ -241,8 +263,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), mend),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), mend),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -250,17 +272,48 @@ fn store_findings(store: &Store) -> Vec<Finding> {
             finding(true, format!("{sessions}{mode}; the file is sound; {backups}"), "")
         }
     }];
+    found.push(content_finding(store));
+    let plain = |subject: &str, text: String, todo: &str| Finding {
+        subject: subject.into(),
+        ok: None,
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
+    if let Ok((left @ 1.., all)) = store.plans_to_move() {
+        let text = format!("{} of {all} are in their present form", all - left);
+        found.push(plain("stored plans", text, "The rest follow while the program is open; it may be interrupted."));
+    }
+    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+        found.push(plain("backups", held, ""));
+    }
     if store.purge_pending() {
         let text = "removed text still stands in the log, because another program is reading it".into();
-        found.push(Finding {
-            subject: "purge pending".into(),
-            ok: None,
-            text,
-            todo: "Close the other windows.".into(),
-            facts: Vec::new(),
-        });
+        found.push(plain("purge pending", text, "Close the other windows."));
     }
     found
+}
+
+/// Whether what the store holds belongs together.
+fn content_finding(store: &Store) -> Finding {
+    let (ok, text, facts) = match store.examine() {
+        Err(error) => (false, error.to_string(), Vec::new()),
+        Ok(seen) => {
+            let messages = counted(seen.messages, "message");
+            let whole = format!("{messages}: every table, index, head, parent and hash is as it should be");
+            let facts = vec![
+                ("tables", seen.schema.to_string()),
+                ("branches", seen.branches.to_string()),
+                ("messages", seen.messages.to_string()),
+                ("contents", seen.contents.to_string()),
+                ("faults", seen.faults.join("; ")),
+            ];
+            let ok = seen.faults.is_empty();
+            (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
+        }
+    };
+    let todo = if ok { "" } else { MEND };
+    Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 
 /// How the models that were asked count, beside our estimates.
@@ -337,7 +390,7 @@ fn profile_finding(servers: &dyn super::setup::Servers, profile: &Profile, chose
         Ok(count) => Finding {
             subject,
             ok: Some(true),
-            text: format!("{} answers, {count} models", profile.base_url),
+            text: format!("{} answers, {count} models", address::shown(&profile.base_url)),
             todo: String::new(),
             facts: Vec::new(),
         },

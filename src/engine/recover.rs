@@ -7,11 +7,12 @@ use super::core::Core;
 use super::session::Session;
 use super::snapshot::fresh_key;
 use super::stream::restore;
+use crate::domain::address;
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, SessionId};
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
-use crate::domain::model::{ModelInfo, Quirk};
+use crate::domain::model::ModelInfo;
 use crate::domain::op::Change;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::store::types::{OpenRun, Write};
@@ -116,14 +117,9 @@ impl Core {
 
     /// Reads what was learned of servers before: their quirks, their models.
     pub(super) fn recall(&mut self) {
+        self.recall_quirks();
         for (name, profile) in &self.setup.profiles {
             let known = |key: String| self.store.setting(&key).ok().flatten();
-            let quirks: Vec<Quirk> = known(quirk_key(&profile.base_url, name))
-                .and_then(|t| serde_json::from_str(&t).ok())
-                .unwrap_or_default();
-            if !quirks.is_empty() {
-                self.learned.quirks.insert(name.clone(), quirks);
-            }
             let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
                 .and_then(|t| serde_json::from_str(&t).ok())
                 .unwrap_or_default();
@@ -131,23 +127,6 @@ impl Core {
                 self.learned.models.insert((name.clone(), model.name.clone()), model);
             }
         }
-    }
-
-    /// Whether this quirk of a server is taken into account already.
-    pub(super) fn knows_quirk(&self, profile: &str, quirk: Quirk) -> bool {
-        self.learned.quirks.get(profile).is_some_and(|known| known.contains(&quirk))
-    }
-
-    /// Remembers a quirk for a profile.
-    pub(super) fn learn_quirk(&mut self, profile: &str, quirk: Quirk) {
-        let quirks = self.learned.quirks.entry(profile.to_owned()).or_default();
-        if !quirks.contains(&quirk) {
-            quirks.push(quirk);
-        }
-        let value = serde_json::to_string(quirks).ok();
-        let url = self.setup.profiles.get(profile).map(|p| p.base_url.clone()).unwrap_or_default();
-        let _ = self.store.write(vec![Write::Setting { key: quirk_key(&url, profile), value }]);
-        self.touch_all();
     }
 
     /// Takes what a server told of its models. Plans change only where it is news.
@@ -178,7 +157,7 @@ impl Core {
         }
     }
 
-    fn touch_all(&mut self) {
+    pub(super) fn touch_all(&mut self) {
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.touched(branch);
@@ -199,6 +178,9 @@ impl Core {
             self.memories_moved();
         }
         self.meters.forget();
+        if self.recall_quirks() {
+            self.touch_all();
+        }
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
             if self.changed(id).unwrap_or(true) {
@@ -211,7 +193,8 @@ impl Core {
     /// and time the session's card tells.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.get(&id) else { return Ok(false) };
-        let branches: Vec<Branch> = old.branches.iter().map(|b| Branch { state: None, ..b.clone() }).collect();
+        let branches: Vec<Branch> =
+            old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
         Ok(self.store.session(id)?.as_ref() != Some(&old.card)
             || self.store.branches(id)? != branches
             || self.store.runs(id)? != *old.runs
@@ -279,12 +262,8 @@ impl Core {
     }
 }
 
-fn quirk_key(url: &str, profile: &str) -> String {
-    format!("quirks:{profile}:{url}")
-}
-
 fn model_key(url: &str, profile: &str) -> String {
-    format!("models:{profile}:{url}")
+    format!("models:{profile}:{}", address::shown(url))
 }
 
 fn interrupted(

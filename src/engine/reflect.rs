@@ -189,26 +189,14 @@ impl Core {
     fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<Moved>, Failure> {
         let session = self.session_of(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
-        let changed = |mark: &Mark| -> Option<Option<Mark>> {
-            match mark.kind {
-                kind if kind.once() => Some(None),
-                MarkKind::Leased { turns: 0 } if mark.by == Actor::Engine => Some(None),
-                MarkKind::Leased { turns } if turns > 0 && mark.counted != user && sent(live, mark) => {
-                    let kind = MarkKind::Leased { turns: turns - 1 };
-                    Some(Some(Mark { kind, counted: user, revision: mark.revision + 1, ..mark.clone() }))
-                }
-                MarkKind::Sticky
-                | MarkKind::Leased { .. }
-                | MarkKind::Exclude
-                | MarkKind::ExcludeOnce
-                | MarkKind::IncludeOnce
-                | MarkKind::Ephemeral => None,
-            }
-        };
         let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
         let marks = session.branch(branch)?.marks.iter().filter(counted);
         let moved = marks.filter_map(|mark| {
-            changed(mark).map(|after| Moved { target: mark.target, before: Some(mark.clone()), after })
+            mark.after_turn(user, sent(live, mark)).map(|after| Moved {
+                target: mark.target,
+                before: Some(mark.clone()),
+                after,
+            })
         });
         Ok(moved.collect())
     }

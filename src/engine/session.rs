@@ -157,10 +157,20 @@ impl Session {
     /// What a person wrote counts only on the branch on which it was written. Looks upward from the tip, because the
     /// answer is nearly always there.
     pub(super) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
+        self.nearest(branch, tip, |state| !state.offered)
+    }
+
+    /// The state that came with an import and would count there, were it not only offered.
+    fn offered_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
+        self.nearest(branch, tip, |_| true).filter(|state| state.offered)
+    }
+
+    fn nearest(&self, branch: &Branch, tip: Option<Slot>, may: impl Fn(&StateVersion) -> bool) -> Option<StateVersion> {
         if self.states.is_empty() {
             return None;
         }
-        let counts = |state: &&StateVersion| !state.withdrawn && state.branch.is_none_or(|id| id == branch.id);
+        let counts =
+            |state: &&StateVersion| !state.withdrawn && may(state) && state.branch.is_none_or(|id| id == branch.id);
         let mut at = tip;
         while let Some(slot) = at {
             let here = self.state_at.get(&self.tree.head(slot).id).into_iter().flatten();
@@ -176,16 +186,16 @@ impl Session {
     /// Works one branch's state out anew.
     pub(super) fn refresh_state(&mut self, id: BranchId) {
         let Some(at) = self.branches.iter().position(|branch| branch.id == id) else { return };
-        let state = self.state_on(&self.branches[at], self.head(&self.branches[at]));
+        let tip = self.head(&self.branches[at]);
+        let (state, offered) = (self.state_on(&self.branches[at], tip), self.offered_on(&self.branches[at], tip));
         self.branches[at].state = state;
+        self.branches[at].offered = offered;
     }
 
     /// Works all branches' states out anew.
     pub(super) fn refresh_states(&mut self) {
-        let states: Vec<Option<StateVersion>> =
-            self.branches.iter().map(|branch| self.state_on(branch, self.head(branch))).collect();
-        for (branch, state) in self.branches.iter_mut().zip(states) {
-            branch.state = state;
+        for id in self.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
+            self.refresh_state(id);
         }
     }
 

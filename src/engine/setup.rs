@@ -5,7 +5,8 @@ use crate::domain::branch::{Branch, Overrides};
 use crate::domain::condense::Compaction;
 use crate::domain::embed::{Embed, EmbedError};
 use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::hash::Fields;
+use crate::domain::folder::FolderSettings;
+use crate::domain::hash::{Fields, Hash};
 use crate::domain::mcp::{Named, Offered, ToolServers};
 use crate::domain::mode::Mode;
 use crate::domain::model::{ModelInfo, Profile, Quirk};
@@ -110,6 +111,15 @@ pub struct Fresh {
     pub later: Vec<String>,
 }
 
+/// The folder's own settings file, as the configuration knows it.
+#[derive(Clone)]
+pub struct FolderFile {
+    /// How it stands now.
+    pub look: Arc<dyn Fn() -> Option<FolderSettings> + Send + Sync>,
+    /// Keeps what a person said to the settings with this digest; false where the file holds others by now.
+    pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
+}
+
 /// Reads the configuration again.
 pub type ReadAgain = Arc<dyn Fn() -> Result<Fresh, Failure> + Send + Sync>;
 
@@ -126,6 +136,8 @@ pub struct EmbedderSetup {
 pub struct Setup {
     /// The store.
     pub store: Store,
+    /// How many backups of it are kept.
+    pub backups: usize,
     /// Sentences about how the store was opened.
     pub notices: Vec<String>,
     /// All profiles by name.
@@ -172,6 +184,8 @@ pub struct Setup {
     pub trusted: bool,
     /// Remembers trust.
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
+    /// The folder's own settings file; none where nothing is kept.
+    pub folder: Option<FolderFile>,
     /// Model table.
     pub models: ModelLookup,
     /// Servers.
@@ -227,7 +241,8 @@ impl Rules {
 /// What was learned while running: quirks of servers, windows that servers told.
 #[derive(Default)]
 pub(super) struct Learned {
-    pub(super) quirks: HashMap<String, Vec<Quirk>>,
+    /// By profile and model.
+    pub(super) quirks: HashMap<(String, String), Vec<Quirk>>,
     pub(super) models: HashMap<(String, String), ModelInfo>,
     /// Tools of servers that are there and approved.
     pub(super) offered: Arc<Vec<Offered>>,
@@ -257,8 +272,12 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
     let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
         get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
     };
-    let profile = profile(setup, learned, &pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone()))?;
+    let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone());
+    let mut profile = setup.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
     let model = model_name(setup, branch, &profile);
+    for quirk in learned.quirks.get(&(name, model.clone())).into_iter().flatten() {
+        quirk.apply(&mut profile.dialect);
+    }
     let set = (setup.models)(&model, &profile);
     // How tokens are counted is what the settings say now, not what they said when the server told its window.
     let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
@@ -291,7 +310,7 @@ pub(super) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         code: (setup.orient.enabled && trusted).then(|| super::orient::CodeRules {
             orienting: setup.orient,
             focus: branch.overrides.focus.clone(),
-            rules: Vec::new(),
+            sight: crate::domain::sight::Sight::default(),
         }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
@@ -308,14 +327,6 @@ fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
     };
     Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
         .todo(format!("Known are: {}.", known.join(", ")))
-}
-
-fn profile(setup: &Setup, learned: &Learned, name: &str) -> Result<Profile, Failure> {
-    let mut profile = setup.profiles.get(name).cloned().ok_or_else(|| unknown("profile", name, setup))?;
-    for quirk in learned.quirks.get(name).into_iter().flatten() {
-        quirk.apply(&mut profile.dialect);
-    }
-    Ok(profile)
 }
 
 /// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer
@@ -343,7 +354,7 @@ pub(super) fn encoding(setup: &Setup) -> Encoding {
 }
 
 /// The digest of everything that shapes the request beside its texts.
-pub(super) fn wire_digest(rules: &Rules, state_block: StateBlock) -> crate::domain::hash::Hash {
+pub(super) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
     Fields::new("wire")
         .text(&rules.profile.name)
         .text(&rules.model.name)

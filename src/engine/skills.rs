@@ -4,17 +4,17 @@
 
 use super::project::{Project, short};
 use crate::domain::consent::Deed;
+use crate::domain::folder::SKILLS;
 use crate::domain::hash::Hash;
 use crate::domain::mark::Atom;
 use crate::domain::project::{self, ProjectKind, frontmatter, plain};
+use crate::domain::sight::Sight;
 use crate::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
 use crate::export::secrets;
 use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where skills lie, beneath the workspace and the home.
-const PLACES: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skills"];
 /// Folders looked at in each.
 const MOST: usize = 64;
 /// Bytes of a file that are read for its name, and for its text.
@@ -50,7 +50,7 @@ pub(super) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> 
     let own = home.filter(|home| Some(*home) != workspace);
     for root in [workspace, own].into_iter().flatten() {
         let Ok(folder) = Folder::open(root) else { continue };
-        for place in PLACES {
+        for place in SKILLS {
             for name in folder.folders(Path::new(place), MOST) {
                 let path = Path::new(place).join(&name).join("SKILL.md");
                 let there = folder.look(&path);
@@ -174,12 +174,12 @@ impl RunTools for WithSkills {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize) -> (Vec<String>, bool) {
-        self.inner.files(most)
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
     }
 
-    fn text(&self, path: &str, most: u64) -> Result<String, String> {
-        self.inner.text(path, most)
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        self.inner.text(path, most, sight)
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {

@@ -68,7 +68,11 @@ impl Core {
         let current = branch.state.as_ref().map(|state| state.version);
         let last = states.len().saturating_sub(1);
         let version = |(at, state): (usize, &&crate::domain::branch::StateVersion)| {
-            let by = if state.edited { "edited by you" } else { "by the model" };
+            let by = match (state.edited, state.offered) {
+                (true, _) => "edited by you",
+                (false, true) => "came with an import and counts only once taken (/adopt-state)",
+                (false, false) => "by the model",
+            };
             let undone = if state.withdrawn { ", undone" } else { "" };
             Version {
                 what: format!("version {}, {by}{undone}", state.version),

@@ -127,7 +127,7 @@ impl Arrived {
                 }
                 call.args.push_str(args);
             }
-            Delta::Tick | Delta::Accepted | Delta::Usage(_) | Delta::Retry { .. } => {}
+            Delta::Tick | Delta::Accepted | Delta::Usage(_) | Delta::Diagnostic(_) | Delta::Retry { .. } => {}
         }
     }
 
@@ -268,14 +268,15 @@ fn ended(turn: &mut TurnState, outcome: &Outcome) -> Vec<Effect> {
         }
         return effects;
     }
+    let named = turn.arrived.calls.iter().all(|call| !call.name.is_empty());
     let end = match outcome.end {
+        CallEnd::Complete if !named => End::Errored,
         CallEnd::Complete => End::Complete,
         CallEnd::Truncated => End::Truncated,
         CallEnd::Errored => End::Errored,
         CallEnd::Cancelled => End::Cancelled,
     };
-    let named = turn.arrived.calls.iter().all(|call| !call.name.is_empty());
-    if end == End::Complete && !turn.arrived.calls.is_empty() && named && !turn.cancelled {
+    if end == End::Complete && !turn.arrived.calls.is_empty() && !turn.cancelled {
         return call_tools(turn);
     }
     let content = turn.arrived.without_calls();
@@ -391,7 +392,11 @@ mod tests {
                     assert_eq!(calls, replies, "a result for each call, in their order");
                     assert!(!calls.is_empty());
                 }
-                Effect::CommitAnswer { content, .. } => assert_eq!(content.calls().count(), 0),
+                Effect::CommitAnswer { content, end } => {
+                    assert_eq!(content.calls().count(), 0);
+                    let nameless = turn.arrived.calls.iter().any(|call| call.name.is_empty());
+                    assert!(!(nameless && *end == End::Complete), "a call without a name is no success");
+                }
                 Effect::Close { draft_back, completed } => {
                     *closes += 1;
                     assert!(!(*draft_back && (*completed || turn.committed)));

@@ -1,7 +1,7 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
+use super::setup::{FolderFile, Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
 use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
@@ -69,6 +69,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
+        backups: usize::try_from(settings.store.backups).unwrap_or(usize::MAX),
         notices,
         profiles: settings.profiles.clone(),
         profile: start,
@@ -92,6 +93,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         workspace: config.workspace.display().to_string(),
         trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),
+        folder: Some(folder(config)),
         models,
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
         counter,
@@ -209,8 +211,8 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name \
-                    another store with --store.";
+const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup (with --empty \
+                    from nothing); or name another store with --store.";
 
 /// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
 ///
@@ -260,6 +262,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
         save_trust,
         policies_dir: None,
         named: None,
+        folder: None,
         ..plain(&config)?
     })
 }
@@ -335,6 +338,14 @@ fn save_trust(config: &Config) -> SaveTrust {
         let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
         config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
     })
+}
+
+fn folder(config: &Config) -> FolderFile {
+    let (look, say) = (config.clone(), config.clone());
+    FolderFile {
+        look: Arc::new(move || look.folder_now()),
+        say: Arc::new(move |digest, yes| say.say_to_folder(digest, yes).map_err(|error| error.failure())),
+    }
 }
 
 /// Servers over the network, with keys from the environment or a command.

@@ -82,6 +82,7 @@ impl Core {
             edited: false,
             branch: None,
             withdrawn: false,
+            offered: false,
             version,
             at: head.at,
             pins,

@@ -82,6 +82,11 @@ pub(super) struct Flow {
 }
 
 impl Flow {
+    /// Of messages that are called so; whether any of them names its parent.
+    pub(super) fn new(unit: &'static str, tree: bool) -> Self {
+        Self { unit, tree, ..Self::default() }
+    }
+
     /// Takes the next message.
     pub(super) fn put(
         &mut self,

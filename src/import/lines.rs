@@ -249,7 +249,7 @@ impl Stream {
             None => self.told(&session)?,
         };
         let at = self.piles.len();
-        let flow = Flow { unit: self.shape.unit, tree: facts.tree, ..Flow::default() };
+        let flow = Flow::new(self.shape.unit, facts.tree);
         let title = facts.title;
         self.piles.push(Pile {
             session: session.clone(),
@@ -299,7 +299,7 @@ impl Stream {
     /// How the session without a name begins: a hash of it, and its first question. The file is read once more, up to
     /// the first answer.
     fn beginning(&mut self, at: usize) -> io::Result<(String, Option<String>)> {
-        let mut flow = Flow { tree: self.piles[at].flow.tree, ..Flow::default() };
+        let mut flow = Flow::new("", self.piles[at].flow.tree);
         let (here, shape) = (self.source.place(), self.shape);
         self.source.go(shape.start)?;
         let (mut hash, mut number) = (Beginning::default(), 0);

@@ -3,6 +3,7 @@
 //! Not for: taking events out of bytes (`sse`) or deciding how a call ended (`stream`).
 
 use super::fault::Fault;
+use super::halves::{Joiner, Parsed, lossy};
 use crate::domain::ids::RunId;
 use crate::domain::provider::Delta;
 use crate::domain::usage::Usage;
@@ -24,6 +25,8 @@ pub struct Chunks {
     run: RunId,
     calls: Vec<Slot>,
     usage: Usage,
+    text: Joiner,
+    thought: Joiner,
 }
 
 struct Slot {
@@ -31,13 +34,14 @@ struct Slot {
     id: String,
     name: String,
     begun: bool,
+    args: Joiner,
 }
 
 impl Chunks {
     /// A reader for the answer of one run (its id seeds the ids of calls that have none).
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, calls: Vec::new(), usage: Usage::default() }
+        Self { run, calls: Vec::new(), usage: Usage::default(), text: Joiner::default(), thought: Joiner::default() }
     }
 
     /// What the server said that it used, so far.
@@ -46,18 +50,29 @@ impl Chunks {
         self.usage
     }
 
+    /// Whether a call has no name.
+    #[must_use]
+    pub fn nameless(&self) -> bool {
+        self.calls.iter().any(|slot| slot.name.is_empty())
+    }
+
+    /// Halves of characters so far that came without the other half.
+    #[must_use]
+    pub fn lost_halves(&self) -> u32 {
+        let args: u32 = self.calls.iter().map(|slot| slot.args.lost()).sum();
+        self.text.lost() + self.thought.lost() + args
+    }
+
     /// Reads one object.
-    pub fn read(&mut self, value: &Value) -> Vec<Said> {
+    pub fn read(&mut self, parsed: &Parsed) -> Vec<Said> {
         let mut out = Vec::new();
-        if let Some(fault) = Fault::in_stream(value) {
-            out.push(Said::Fault(fault));
-        }
+        let (value, plain) = (parsed.value(), parsed.plain());
+        out.extend(Fault::in_stream(&plain).map(Said::Fault));
+        out.extend(first_choice(&plain).and_then(Fault::in_stream).map(Said::Fault));
         if let Some(choice) = first_choice(value) {
-            if let Some(fault) = Fault::in_stream(choice) {
-                out.push(Said::Fault(fault));
-            }
             self.choice(choice, &mut out);
         }
+        let mut out: Vec<Said> = out.into_iter().filter_map(|said| self.joined(said, parsed.marked())).collect();
         let reported = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")]
             .into_iter()
             .flatten();
@@ -65,6 +80,39 @@ impl Chunks {
             self.used(usage, &mut out);
         }
         out
+    }
+
+    /// The answer is over: what stands for first halves that still wait.
+    pub fn finish(&mut self) -> Vec<Said> {
+        let mut rest = vec![Delta::Text(self.text.end().into()), Delta::Reasoning(self.thought.end().into())];
+        rest.extend(self.calls.iter_mut().enumerate().map(|(at, slot)| {
+            let index = u32::try_from(at).unwrap_or(u32::MAX);
+            Delta::Call { index, id: None, name: None, args: slot.args.end().into() }
+        }));
+        let holds = |delta: &Delta| match delta {
+            Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } => !text.is_empty(),
+            _ => false,
+        };
+        rest.into_iter().filter(holds).map(Said::Delta).collect()
+    }
+
+    /// With halves put together that came in different objects.
+    fn joined(&mut self, said: Said, marked: bool) -> Option<Said> {
+        let clean = |text: String| if marked { lossy(&text) } else { text };
+        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+        Some(match said {
+            Said::Delta(Delta::Text(text)) => Said::Delta(Delta::Text(some(self.text.push(&text, marked))?)),
+            Said::Delta(Delta::Reasoning(text)) => {
+                Said::Delta(Delta::Reasoning(some(self.thought.push(&text, marked))?))
+            }
+            Said::Delta(Delta::Call { index, id, name, args }) => {
+                let slot = self.calls.get_mut(index as usize)?;
+                let args = slot.args.push(&args, marked);
+                Said::Delta(Delta::Call { index, id: id.map(clean), name: name.map(clean), args })
+            }
+            Said::Finish(reason) => Said::Finish(clean(reason)),
+            other @ (Said::Delta(_) | Said::Fault(_)) => other,
+        })
     }
 
     fn choice(&mut self, choice: &Value, out: &mut Vec<Said>) {
@@ -133,7 +181,7 @@ impl Chunks {
     fn open(&mut self, index: Option<u64>, id: &str) -> usize {
         let at = self.calls.len();
         let id = if id.is_empty() { self.invented(at) } else { id.to_owned() };
-        self.calls.push(Slot { index, id, name: String::new(), begun: false });
+        self.calls.push(Slot { index, id, name: String::new(), begun: false, args: Joiner::default() });
         at
     }
 
@@ -265,7 +313,7 @@ mod tests {
 
     fn read_all(values: &[Value]) -> Vec<Said> {
         let mut chunks = Chunks::new(RunId(Uuid::nil()));
-        values.iter().flat_map(|value| chunks.read(value)).collect()
+        values.iter().flat_map(|value| chunks.read(&Parsed::from(value.clone()))).collect()
     }
 
     fn delta(delta: &Value) -> Value {
@@ -348,10 +396,11 @@ mod tests {
     #[test]
     fn usage_in_every_form() {
         let mut chunks = Chunks::new(RunId(Uuid::nil()));
-        chunks.read(&json!({"choices": [{"index": 0, "delta": {}}], "usage": {"prompt_tokens": 10, "cost": 0.1}}));
-        chunks.read(&json!({"choices": [], "usage": {"completion_tokens": 4.0, "prompt_tokens": null,
+        let mut read = |value: Value| chunks.read(&Parsed::from(value));
+        read(json!({"choices": [{"index": 0, "delta": {}}], "usage": {"prompt_tokens": 10, "cost": 0.1}}));
+        read(json!({"choices": [], "usage": {"completion_tokens": 4.0, "prompt_tokens": null,
             "prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 1}}}));
-        assert!(chunks.read(&json!({"usage": {"completion_tokens": 4}})).is_empty());
+        assert!(read(json!({"usage": {"completion_tokens": 4}})).is_empty());
         let usage = Usage {
             prompt: Some(10),
             completion: Some(4),
@@ -382,6 +431,19 @@ mod tests {
             piece(Some(0), "", "", "2}"),
         ];
         assert_eq!(calls(&each(&pieces)), [of("a", "read", "{\"p\":2}"), of("b", "list", "{\"x\":1}")]);
+    }
+
+    #[test]
+    fn a_name_that_comes_in_pieces_is_joined() {
+        let name = "read_file";
+        for (a, b) in (0..=name.len()).flat_map(|a| (a..=name.len()).map(move |b| (a, b))) {
+            let pieces = [
+                piece(Some(0), "a", &name[..a], ""),
+                piece(Some(0), "", &name[a..b], "{"),
+                piece(Some(0), "", &name[b..], "}"),
+            ];
+            assert_eq!(calls(&each(&pieces)), [of("a", name, "{}")], "cut at {a} and {b}");
+        }
     }
 
     #[test]

@@ -70,13 +70,19 @@ impl Fault {
         Self { message, kind: field("type"), code: field("code"), param: field("param") }
     }
 
-    /// Sorts it into a kind.
+    /// Sorts it into a kind, where no request for an answer was made: it asks for no other body.
     #[must_use]
     pub fn sort(&self, status: Option<u16>) -> ProviderError {
+        self.sort_for(status, &[])
+    }
+
+    /// Sorts it into a kind. It asks for another body only where the request held what it refuses.
+    #[must_use]
+    pub fn sort_for(&self, status: Option<u16>, request: &[u8]) -> ProviderError {
         let named = self.code.parse().ok().filter(|code| (400..600).contains(code));
         let status = status.filter(|status| *status != 200).or(named);
         let text = [&self.message, &self.kind, &self.code].map(|part| part.to_lowercase()).join(" \n");
-        let kind = self.kind_of(status.unwrap_or_default(), &text);
+        let kind = self.kind_of(status.unwrap_or_default(), &text, request);
         // A path that is unknown there says more of base_url than of the request.
         let lost = kind == Kind::Refused && matches!(status, Some(404 | 405));
         let hint = hint(if lost { &Kind::Protocol } else { &kind }).to_owned();
@@ -91,7 +97,7 @@ impl Fault {
         }
     }
 
-    fn kind_of(&self, status: u16, text: &str) -> Kind {
+    fn kind_of(&self, status: u16, text: &str, request: &[u8]) -> Kind {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if status == 402 || has(&QUOTA) {
             Kind::Quota
@@ -104,7 +110,7 @@ impl Fault {
             || (status == 403 && !has(&["moderation", "flagged", "region", "country"]))
         {
             Kind::Auth
-        } else if let Some(quirk) = self.quirk(status, text) {
+        } else if let Some(quirk) = self.quirk(status, text).filter(|quirk| held(*quirk, request)) {
             Kind::Body(quirk)
         } else if has(&MODEL) || (status == 404 && has(&["model"])) {
             Kind::Model
@@ -160,6 +166,11 @@ impl Fault {
         };
         if about_short { Quirk::MaxCompletionTokens } else { Quirk::MaxTokens }
     }
+}
+
+/// Whether a request holds what a quirk would change.
+fn held(quirk: Quirk, request: &[u8]) -> bool {
+    serde_json::from_slice(request).is_ok_and(|request| quirk.held_in(&request))
 }
 
 const QUOTA: [&str; 6] = [
@@ -258,8 +269,12 @@ fn detail(value: &Value) -> String {
 mod tests {
     use super::*;
 
+    /// A request that holds everything that a server may refuse.
+    const FULL: &str = r#"{"max_tokens":1,"max_completion_tokens":1,"stream_options":{},"temperature":1,"tools":[],
+        "messages":[{"role":"system"},{"role":"user"},{"role":"user"}]}"#;
+
     fn kind(status: u16, body: &str) -> Kind {
-        Fault::in_body(body).sort(Some(status)).kind
+        Fault::in_body(body).sort_for(Some(status), FULL.as_bytes()).kind
     }
 
     #[test]
@@ -354,13 +369,49 @@ mod tests {
                 Quirk::StrictAlternation,
             ),
         ];
+        let full: Value = serde_json::from_str(FULL).unwrap();
         for (body, quirk) in cases {
             assert_eq!(kind(400, body), Kind::Body(quirk), "{body}");
+            let refused = refused(quirk);
+            let mut without = full.clone();
+            without.as_object_mut().unwrap().remove(refused);
+            let sorted = Fault::in_body(body).sort_for(Some(400), without.to_string().as_bytes()).kind;
+            assert!(!matches!(sorted, Kind::Body(_)), "{body} is no answer to a request without {refused}");
         }
         assert_eq!(
             kind(404, r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#),
             Kind::Body(Quirk::NoTools)
         );
+    }
+
+    /// The field of a request that a quirk is about.
+    fn refused(quirk: Quirk) -> &'static str {
+        match quirk {
+            Quirk::MaxCompletionTokens => "max_tokens",
+            Quirk::MaxTokens => "max_completion_tokens",
+            Quirk::NoStreamOptions => "stream_options",
+            Quirk::NoTools => "tools",
+            Quirk::NoTemperature => "temperature",
+            Quirk::NoSystemRole | Quirk::DeveloperRole | Quirk::StrictAlternation => "messages",
+        }
+    }
+
+    #[test]
+    fn roles_that_were_not_sent_were_not_refused() {
+        let held = |quirk: Quirk, roles: &[&str]| {
+            let messages: Vec<Value> = roles.iter().map(|role| serde_json::json!({ "role": role })).collect();
+            quirk.held_in(&serde_json::json!({ "messages": messages }))
+        };
+        assert!(
+            held(Quirk::NoSystemRole, &["developer", "user"]) && !held(Quirk::NoSystemRole, &["user", "assistant"])
+        );
+        assert!(held(Quirk::DeveloperRole, &["system"]) && !held(Quirk::DeveloperRole, &["developer", "user"]));
+        for alternating in [&["system", "user", "assistant", "tool", "tool", "assistant"][..], &["user"], &[]] {
+            assert!(!held(Quirk::StrictAlternation, alternating), "{alternating:?}");
+        }
+        for not in [&["user", "user"][..], &["system", "assistant"], &["user", "system", "user"]] {
+            assert!(held(Quirk::StrictAlternation, not), "{not:?}");
+        }
     }
 
     #[test]

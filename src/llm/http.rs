@@ -4,7 +4,7 @@
 
 use super::{LlmError, clip, fault};
 use crate::domain::model::Profile;
-use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -15,6 +15,8 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Characters that `ProviderError::what` may have.
 const WHAT: usize = 400;
+/// Characters that `Diagnostic::raw` may have.
+const RAW: usize = 2_000;
 
 /// Makes ring the TLS provider of the process. May be called often; clients made here call it themselves.
 pub fn init() {
@@ -53,6 +55,8 @@ impl Endpoint {
         let mut scrub: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
         scrub.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
         scrub.extend(base.password().map(str::to_owned));
+        // A key may stand in the query as well; a short value is none, and would hide other words.
+        scrub.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
@@ -88,6 +92,11 @@ impl Endpoint {
     pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
         error.what = clip(&self.scrubbed(&error.what), WHAT);
         error
+    }
+
+    /// A diagnostic as it may leave: no secrets, bounded.
+    pub(super) fn clean_diagnostic(&self, told: Diagnostic) -> Diagnostic {
+        Diagnostic { raw: clip(&self.scrubbed(&told.raw), RAW), ..told }
     }
 
     pub(super) fn scrubbed(&self, text: &str) -> String {
@@ -190,13 +199,13 @@ mod tests {
 
     #[test]
     fn secrets_leave_no_text() {
-        let mut profile = profile("http://me:hunter2!@h/v1");
+        let mut profile = profile("http://me:hunter2!@h/v1?key=canary-query");
         profile.headers.insert("x-api-key".into(), "canary-header".into());
         let key = SecretString::from("sk-canary");
         let endpoint = Endpoint::new(&profile, Some(&key)).unwrap();
-        let text = format!("sk-canary canary-header hunter2! {}", "x".repeat(500));
+        let text = format!("sk-canary canary-header hunter2! canary-query {}", "x".repeat(500));
         let error = endpoint.clean(problem(Kind::Auth, text));
-        assert!(error.what.starts_with("[redacted] [redacted] [redacted] x"), "{}", error.what);
+        assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
         assert_eq!(error.what.chars().count(), WHAT);
         assert_eq!(endpoint.place(), "h");
     }

@@ -10,6 +10,7 @@ pub mod embed;
 pub mod embed_local;
 pub mod embed_openai;
 pub mod fault;
+pub mod halves;
 pub mod key;
 pub mod models;
 pub mod offline;
@@ -21,6 +22,7 @@ pub mod stream;
 pub mod tokenizer_file;
 pub mod tokens;
 
+mod body;
 #[cfg(feature = "local-embeddings")]
 mod embed_files;
 mod http;

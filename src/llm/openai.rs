@@ -7,13 +7,13 @@
 use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
 use super::stream::Reading;
-use super::{LlmError, retry};
+use super::{LlmError, body, retry};
 use crate::domain::ids::RunId;
 use crate::domain::model::Profile;
 use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind as Kind, Wire};
 use crate::domain::usage::Usage;
 use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use secrecy::SecretString;
 use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -110,7 +110,7 @@ impl OpenAi {
         loop {
             clock.attempts += 1;
             match self.attempt(run, wire, sink).await {
-                Attempt::Open(response) => return self.read(run, response, clock, sink).await,
+                Attempt::Open(response) => return self.read((run, wire), response, clock, sink).await,
                 Attempt::Stopped => return clock.outcome(CallEnd::Cancelled, None),
                 Attempt::Failed { error, again } => {
                     let error = self.endpoint.clean(error);
@@ -142,7 +142,7 @@ impl OpenAi {
     }
 
     async fn attempt(&self, run: RunId, wire: &Wire, sink: &mut Sink<'_>) -> Attempt {
-        let body = reqwest::Body::from(wire.bytes.to_vec());
+        let posted = reqwest::Body::from(wire.bytes.to_vec());
         let request = self
             .endpoint
             .client
@@ -151,7 +151,7 @@ impl OpenAi {
             .header(ACCEPT, "text/event-stream")
             .header("idempotency-key", run.to_string())
             .headers(self.endpoint.headers.clone())
-            .body(body);
+            .body(posted);
         match self.patiently(request.send(), self.timing.idle, sink).await {
             Waited::Stopped => Attempt::Stopped,
             Waited::Late => Attempt::Failed { error: self.idle(), again: None },
@@ -163,16 +163,17 @@ impl OpenAi {
                 Attempt::Failed { error, again }
             }
             Waited::Ready(Ok(response)) if response.status().is_success() => Attempt::Open(response),
-            Waited::Ready(Ok(response)) => self.refused(response, sink).await,
+            Waited::Ready(Ok(response)) => self.refused(wire, response, sink).await,
         }
     }
 
-    async fn refused(&self, mut response: Response, sink: &mut Sink<'_>) -> Attempt {
+    async fn refused(&self, wire: &Wire, mut response: Response, sink: &mut Sink<'_>) -> Attempt {
         let status = response.status().as_u16();
         if response.status().is_redirection() {
             return Attempt::Failed { error: self.redirected(status, response.headers()), again: None };
         }
         let asked = retry::asked(response.headers(), now_ms());
+        let encoding = encoding(&response);
         let mut body = Vec::new();
         while body.len() < ERROR_BODY {
             match self.patiently(response.chunk(), Duration::from_secs(5).min(self.timing.idle), sink).await {
@@ -182,7 +183,11 @@ impl OpenAi {
             }
         }
         body.truncate(ERROR_BODY);
-        let mut error = Fault::in_body(&String::from_utf8_lossy(&body)).sort(Some(status));
+        let fault = match body::packed(&body, encoding.as_deref()) {
+            Some(name) => Fault::in_body(&format!("its reason is in {}", body::packed_sentence(name))),
+            None => Fault::in_body(&String::from_utf8_lossy(&body)),
+        };
+        let mut error = fault.sort_for(Some(status), &wire.bytes);
         if let Some(wait) = asked.filter(|wait| *wait > retry::LONGEST) {
             error.hint = format!("The server asks to wait {} s. {}", wait.as_secs(), error.hint);
         }
@@ -199,8 +204,14 @@ impl OpenAi {
         ProviderError { kind: Kind::Refused, what, hint, status: Some(status) }
     }
 
-    async fn read(&self, run: RunId, mut response: Response, mut clock: Clock, sink: &mut Sink<'_>) -> Outcome {
-        let mut reading = Reading::new(run);
+    async fn read(
+        &self,
+        (run, wire): (RunId, &Wire),
+        mut response: Response,
+        mut clock: Clock,
+        sink: &mut Sink<'_>,
+    ) -> Outcome {
+        let mut reading = Reading::new(run).to(wire).encoded(encoding(&response).as_deref());
         let mut stopped = !sink(Delta::Accepted);
         let (mut events, mut event_at, mut room) = (0, Instant::now(), ANSWER);
         while !stopped && !reading.over() {
@@ -223,7 +234,7 @@ impl OpenAi {
                         (events, event_at) = (reading.events(), Instant::now());
                         clock.first.get_or_insert(event_at);
                     }
-                    stopped = !deliver(&mut reading, true, sink);
+                    stopped = !self.deliver(&mut reading, true, sink);
                 }
                 Waited::Ready(Ok(None)) => {
                     reading.end(None);
@@ -241,7 +252,7 @@ impl OpenAi {
             if reading.events() > events {
                 clock.first.get_or_insert_with(Instant::now);
             }
-            stopped = !deliver(&mut reading, false, sink);
+            stopped = !self.deliver(&mut reading, false, sink);
         }
         self.closed(reading, stopped, &clock)
     }
@@ -273,6 +284,19 @@ impl OpenAi {
                 }
             }
         }
+    }
+
+    /// Hands on what is there; bytes without news (comments) still let the receiver stop.
+    fn deliver(&self, reading: &mut Reading, tick: bool, sink: &mut Sink<'_>) -> bool {
+        let deltas = reading.take();
+        if deltas.is_empty() && tick {
+            return sink(Delta::Tick);
+        }
+        let clean = |delta| match delta {
+            Delta::Diagnostic(told) => Delta::Diagnostic(self.endpoint.clean_diagnostic(told)),
+            delta => delta,
+        };
+        deltas.into_iter().map(clean).all(sink)
     }
 
     fn idle(&self) -> ProviderError {
@@ -309,10 +333,9 @@ impl Clock {
     }
 }
 
-/// Hands on what is there; bytes without news (comments) still let the receiver stop.
-fn deliver(reading: &mut Reading, tick: bool, sink: &mut Sink<'_>) -> bool {
-    let deltas = reading.take();
-    if deltas.is_empty() && tick { sink(Delta::Tick) } else { deltas.into_iter().all(sink) }
+/// The compression that an answer's header names.
+fn encoding(response: &Response) -> Option<String> {
+    response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).map(str::to_lowercase)
 }
 
 /// A name that is unknown now is unknown in a second.

@@ -88,8 +88,23 @@ mod tests {
 
     #[test]
     fn only_passing_faults_are_worth_it() {
-        assert!(worth_it(429, &Kind::RateLimit) && worth_it(503, &Kind::Server) && worth_it(409, &Kind::Refused));
-        assert!(!worth_it(429, &Kind::Quota) && !worth_it(400, &Kind::Refused) && !worth_it(500, &Kind::TooLong));
-        assert!(!worth_it(501, &Kind::Server) && !worth_it(401, &Kind::Auth));
+        let passing: Vec<u16> = (200..600).filter(|status| worth_it(*status, &Kind::Refused)).collect();
+        let expected: Vec<u16> =
+            [408, 409, 429].into_iter().chain((500..600).filter(|s| *s != 501 && *s != 505)).collect();
+        assert_eq!(passing, expected);
+        for (kind, again) in [
+            (Kind::RateLimit, true),
+            (Kind::Server, true),
+            (Kind::Refused, true),
+            (Kind::Quota, false),
+            (Kind::Auth, false),
+            (Kind::Model, false),
+            (Kind::TooLong, false),
+            (Kind::Body(crate::domain::model::Quirk::NoTools), false),
+            (Kind::Protocol, false),
+            (Kind::Idle, false),
+        ] {
+            assert_eq!(worth_it(503, &kind), again, "{kind:?}");
+        }
     }
 }

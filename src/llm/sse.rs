@@ -5,10 +5,14 @@
 //! are fine; a line with invalid UTF-8 keeps its place with U+FFFD; the last event needs no blank line. Each byte is
 //! looked at once and copied at most twice.
 
+use std::borrow::Cow;
+
 /// Bytes of data that one event may have; what is beyond is dropped and the event says so.
 pub const MAX_EVENT: usize = 16 * 1024 * 1024;
 /// Bytes of a line that are kept: enough that a longer one always has too much data.
 const MAX_LINE: usize = MAX_EVENT + 64;
+/// Bytes of a line that is no UTF-8 that are kept beside its text.
+const MAX_BROKEN: usize = 4096;
 
 /// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -19,6 +23,8 @@ pub struct Event {
     pub data: String,
     /// The event was longer than [`MAX_EVENT`]; its data is only the beginning.
     pub cut: bool,
+    /// The beginning of its first line that is no UTF-8, as it came; in `data` U+FFFD stands for the bytes.
+    pub broken: Vec<u8>,
 }
 
 /// Turns bytes, however they are split, into events.
@@ -92,7 +98,11 @@ impl Decoder {
         let event = if raw.is_empty() {
             self.dispatch()
         } else {
-            self.field(&String::from_utf8_lossy(raw));
+            let text = String::from_utf8_lossy(raw);
+            if matches!(text, Cow::Owned(_)) && self.event.broken.is_empty() {
+                self.event.broken = raw[..raw.len().min(MAX_BROKEN)].to_vec();
+            }
+            self.field(&text);
             None
         };
         self.line = line;

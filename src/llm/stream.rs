@@ -1,23 +1,28 @@
 //! From the bytes of an answer to deltas and an end: Open → First → Streaming → Complete, Truncated or Errored.
 //! Not for: the network (`openai`). Pure, so that every split of every stream can be tried.
 //!
-//! Only a finish reason or `[DONE]` makes an answer complete, and an answer without a word never is one. A body that is
-//! no event stream is recognised by its first byte, whatever its content type says.
+//! Only a finish reason or `[DONE]` makes an answer complete, and an answer without a word or a call never is one. A piece
+//! that cannot be read ends the answer: what follows would hide the hole. What could not be taken as it came is told as a
+//! diagnostic. A body that is no event stream is recognised by its first bytes (`body`), whatever its content type says.
 
+use super::body::{KEPT, Shape, no_stream, packed_problem, recognise, shown};
 use super::chunk::{Chunks, Said};
 use super::clip;
 use super::fault::Fault;
+use super::halves::Parsed;
 use super::http::problem;
-use super::sse::{Decoder, Event, MAX_EVENT};
+use super::sse::{Event, MAX_EVENT};
 use crate::domain::ids::RunId;
-use crate::domain::provider::{CallEnd, Delta, ProviderError, ProviderErrorKind as Kind};
+use crate::domain::provider::{CallEnd, Delta, Diagnostic, ProviderError, ProviderErrorKind as Kind, Wire};
 use crate::domain::usage::Usage;
 use serde_json::Value;
+use std::sync::Arc;
 
-/// Bytes of an unreadable event or page that are kept: more than are shown, because secrets are taken out first.
-const KEPT: usize = 4096;
+/// Data of events by which some servers keep a connection open, though a comment would do.
+const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 
 /// Reads one answer.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about what came")]
 pub struct Reading {
     chunks: Chunks,
     shape: Shape,
@@ -26,16 +31,23 @@ pub struct Reading {
     events: u64,
     done: bool,
     finish: Option<String>,
-    garbage: Option<String>,
     error: Option<ProviderError>,
-}
-
-/// What the body turns out to be.
-enum Shape {
-    Unknown(Vec<u8>),
-    Events(Box<Decoder>),
-    Json(Vec<u8>),
-    Page(Vec<u8>),
+    /// The request that is answered.
+    request: Option<Arc<[u8]>>,
+    /// The compression that the answer's header names.
+    encoding: Option<String>,
+    /// The beginning of the body, until the first event.
+    head: Vec<u8>,
+    /// Words or a call came.
+    spoken: bool,
+    /// A piece could not be read, and the answer ends there.
+    cut: bool,
+    /// Bytes that are no UTF-8 were told of.
+    told_bytes: bool,
+    /// The last object with half a character.
+    marked: String,
+    /// The object with the first half that found no partner.
+    halved: Option<String>,
 }
 
 /// How an answer ended.
@@ -65,15 +77,38 @@ impl Reading {
             events: 0,
             done: false,
             finish: None,
-            garbage: None,
             error: None,
+            request: None,
+            encoding: None,
+            head: Vec::new(),
+            spoken: false,
+            cut: false,
+            told_bytes: false,
+            marked: String::new(),
+            halved: None,
         }
+    }
+
+    /// To this request: by it a refusal in the answer is judged.
+    #[must_use]
+    pub fn to(self, request: &Wire) -> Self {
+        Self { request: Some(request.bytes.clone()), ..self }
+    }
+
+    /// With this `content-encoding`.
+    #[must_use]
+    pub fn encoded(self, encoding: Option<&str>) -> Self {
+        Self { encoding: encoding.map(str::to_owned), ..self }
     }
 
     /// Takes the next bytes of the body.
     pub fn feed(&mut self, bytes: &[u8]) {
         match &mut self.shape {
             Shape::Events(decoder) => {
+                if self.events == 0 {
+                    let room = KEPT.saturating_sub(self.head.len());
+                    self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                }
                 let events = decoder.feed(bytes);
                 for event in events {
                     self.event(&event);
@@ -88,9 +123,14 @@ impl Reading {
                 kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 self.done = kept.len() >= KEPT;
             }
+            Shape::Packed(_) => {}
             Shape::Unknown(kept) => {
                 kept.extend_from_slice(bytes);
                 if let Some(shape) = recognise(kept) {
+                    if let Shape::Packed(name) = shape {
+                        self.fail(packed_problem(name));
+                        return;
+                    }
                     let kept = std::mem::take(kept);
                     self.shape = shape;
                     self.feed(&kept);
@@ -135,32 +175,68 @@ impl Reading {
                 let page = String::from_utf8_lossy(&body).into_owned();
                 self.fail(problem(Kind::Protocol, format!("the server answered with a web page: {}", show(&page))));
             }
-            Shape::Unknown(_) => {}
+            Shape::Unknown(kept) => self.head.extend(kept),
+            Shape::Packed(_) => {}
+        }
+        for said in self.chunks.finish() {
+            self.said(said);
+        }
+        if let Some(raw) = self.halved.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
+            self.note("Half a character came without its other half; U+FFFD stands in its place.", raw);
         }
         let ended = self.done || self.finished();
         if let Some(error) = broken.filter(|_| !ended) {
             self.fail(error);
+        } else if self.events == 0
+            && let Some(error) = no_stream(&self.head, self.encoding.as_deref())
+        {
+            self.fail(error);
         }
+    }
+
+    /// Whether half a character was lost and not told of.
+    fn lost(&self) -> bool {
+        self.chunks.lost_halves() > 0 && !self.marked.is_empty()
     }
 
     /// The end, once the body ended or was given up.
     #[must_use]
     pub fn close(self) -> Closed {
+        let natural = self.natural();
         let limited = self.finish.as_deref().is_some_and(is_limit);
         let (end, error) = match (self.error, self.done || self.finish.is_some()) {
-            (Some(error), _) if error.kind == Kind::Connect && self.any => (CallEnd::Truncated, Some(error)),
+            (Some(error), _) if self.any && (error.kind == Kind::Connect || self.cut) => {
+                (CallEnd::Truncated, Some(error))
+            }
             (Some(error), _) => (CallEnd::Errored, Some(error)),
             (None, true) if self.finish.as_deref() == Some("error") => {
                 (CallEnd::Errored, Some(problem(Kind::Server, "the server ended the answer with an error")))
             }
             (None, true) if limited => (CallEnd::Truncated, None),
-            (None, true) if self.any => (CallEnd::Complete, None),
-            (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref(), self.garbage.as_deref()))),
+            (None, true) if self.any => natural,
+            (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref()))),
             (None, _) => {
                 (CallEnd::Truncated, Some(problem(Kind::Protocol, "the stream stopped before the answer's end")))
             }
         };
         Closed { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
+    }
+
+    /// The end of an answer that has an end mark and of which something came.
+    fn natural(&self) -> (CallEnd, Option<ProviderError>) {
+        let reason = self.finish.as_deref().unwrap_or("none");
+        if is_filter(reason) {
+            let what = format!("the server's content filter stopped the answer here (finish reason {reason})");
+            (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
+        } else if self.chunks.nameless() {
+            let what = "the answer calls a tool without naming it, so no tool was run";
+            (CallEnd::Errored, Some(no_answer(what)))
+        } else if self.spoken {
+            (CallEnd::Complete, None)
+        } else {
+            let what = format!("the answer has neither words nor a call of a tool (finish reason {reason})");
+            (CallEnd::Errored, Some(no_answer(what)))
+        }
     }
 
     fn event(&mut self, event: &Event) {
@@ -177,41 +253,110 @@ impl Reading {
             self.done = true;
             return;
         }
-        match serde_json::from_str::<Value>(data) {
-            Ok(value) if event.name == "error" => self.fail(Fault::in_body(&value.to_string()).sort(Some(200))),
-            Ok(value) => self.value(&value),
-            Err(_) if event.name == "error" => self.fail(Fault::in_body(data).sort(Some(200))),
-            Err(_) => {
-                self.garbage.get_or_insert_with(|| data.chars().take(KEPT).collect());
+        if event.name == "error" {
+            self.fail(self.sorted(&Fault::in_body(data)));
+            return;
+        }
+        if !event.broken.is_empty() && !std::mem::replace(&mut self.told_bytes, true) {
+            self.note("Bytes came that are no UTF-8; U+FFFD stands in their place.", shown(&event.broken));
+        }
+        if let Some(parsed) = Parsed::read(data) {
+            self.object(&parsed, data);
+            return;
+        }
+        // A server that forgets the blank line puts several objects into one event.
+        for line in data.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match Parsed::read(line) {
+                _ if self.over() => return,
+                Some(parsed) => self.object(&parsed, line),
+                None if line == "[DONE]" => self.done = true,
+                None => return self.unreadable(event),
             }
         }
     }
 
-    fn value(&mut self, value: &Value) {
-        for said in self.chunks.read(value) {
-            match said {
-                Said::Delta(delta) => {
-                    self.any |= !matches!(delta, Delta::Usage(_));
-                    self.out.push(delta);
-                }
-                Said::Finish(reason) => self.finish = Some(reason),
-                Said::Fault(fault) => self.fail(fault.sort(Some(200))),
-            }
+    /// A piece that is no JSON. Once the answer has its finish reason nothing is missing from it.
+    fn unreadable(&mut self, event: &Event) {
+        let data = event.data.trim();
+        if KEEP_ALIVE.iter().any(|word| [data, &event.name].iter().any(|said| said.eq_ignore_ascii_case(word))) {
+            return;
+        }
+        let raw = if event.broken.is_empty() { show(data) } else { shown(&event.broken) };
+        let bytes = event.data.len();
+        let place = format!("Event {} of the answer ({bytes} bytes) cannot be read", self.events);
+        if self.finished() {
+            self.note(&format!("{place}; the answer had ended before it."), raw);
+            return;
+        }
+        self.note(&format!("{place}; the answer ends there."), raw);
+        if self.any {
+            self.cut = true;
+            let what = "a piece of the answer cannot be read, so the answer ends before it";
+            let hint = "Ask again. The piece is kept with the call: pleach plans show.";
+            self.fail(ProviderError { hint: hint.to_owned(), ..problem(Kind::Protocol, what) });
+        } else {
+            self.fail(problem(Kind::Protocol, format!("the server's answer cannot be read: {}", show(data))));
         }
     }
 
-    /// A body in one piece: a whole answer, an error, or something else.
+    fn object(&mut self, parsed: &Parsed, data: &str) {
+        let lost = self.chunks.lost_halves();
+        if parsed.marked() {
+            self.marked = show(data);
+        }
+        for said in self.chunks.read(parsed) {
+            self.said(said);
+        }
+        if self.chunks.lost_halves() > lost && self.halved.is_none() {
+            self.halved = Some(self.marked.clone());
+        }
+    }
+
+    fn said(&mut self, said: Said) {
+        match said {
+            Said::Delta(delta) => {
+                self.any |= !matches!(delta, Delta::Usage(_));
+                self.spoken |= match &delta {
+                    Delta::Text(text) => !text.trim().is_empty(),
+                    other => matches!(other, Delta::Call { .. }),
+                };
+                self.out.push(delta);
+            }
+            Said::Finish(reason) => self.finish = Some(reason),
+            Said::Fault(fault) => self.fail(self.sorted(&fault)),
+        }
+    }
+
+    fn sorted(&self, fault: &Fault) -> ProviderError {
+        fault.sort_for(Some(200), self.request.as_deref().unwrap_or_default())
+    }
+
+    fn note(&mut self, what: &str, raw: String) {
+        self.out.push(Delta::Diagnostic(Diagnostic { what: what.to_owned(), raw }));
+    }
+
+    /// A body in one piece: a whole answer, an error, several objects without the frame of a stream, or something else.
     fn whole(&mut self, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
-        let value = serde_json::from_str::<Value>(&text).unwrap_or_default();
-        let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-        let answers = value.get("choices").and_then(Value::as_array).is_some_and(|choices| !choices.is_empty());
-        if answers || Fault::in_stream(value).is_some() {
-            self.events += 1;
-            self.value(value);
-            self.done = true;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.told_bytes, true) {
+            self.note("Bytes came that are no UTF-8; U+FFFD stands in their place.", shown(body));
+        }
+        let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Parsed::read).collect();
+        let objects: Vec<Parsed> = Parsed::read(text).map(Parsed::elements).or_else(lines).unwrap_or_default();
+        let answers = |parsed: &Parsed| {
+            let choices = parsed.value().get("choices").and_then(Value::as_array);
+            choices.is_some_and(|choices| !choices.is_empty()) || Fault::in_stream(&parsed.plain()).is_some()
+        };
+        if objects.iter().any(answers) {
+            self.done = objects.len() == 1;
+            for parsed in &objects {
+                self.events += 1;
+                self.object(parsed, text);
+            }
         } else {
-            let what = format!("the server's answer is neither a stream nor a completion: {}", show(&text));
+            self.note("The body of the answer cannot be read.", show(text));
+            let what = format!("the server's answer is neither a stream nor a completion: {}", show(text));
             self.fail(problem(Kind::Protocol, what));
         }
     }
@@ -222,33 +367,27 @@ impl Reading {
     }
 }
 
-/// By the first byte that is neither a byte order mark nor white space; none while that is open.
-fn recognise(bytes: &[u8]) -> Option<Shape> {
-    const BOM: &[u8] = b"\xEF\xBB\xBF";
-    let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    if BOM.starts_with(rest) && rest.len() == bytes.len() && rest.len() < BOM.len() {
-        return None;
-    }
-    match rest.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None if bytes.len() < KEPT => None,
-        Some(b'{' | b'[') => Some(Shape::Json(Vec::new())),
-        Some(b'<') => Some(Shape::Page(Vec::new())),
-        _ => Some(Shape::Events(Box::default())),
-    }
-}
-
 fn is_limit(reason: &str) -> bool {
     ["length", "max_tokens", "model_length", "max_output_tokens"].iter().any(|name| name.eq_ignore_ascii_case(reason))
 }
 
-fn empty(finish: Option<&str>, garbage: Option<&str>) -> ProviderError {
-    match (finish, garbage) {
-        (Some("content_filter"), _) => problem(Kind::Refused, "the server's content filter held the whole answer back"),
-        (Some(reason), _) => problem(Kind::Protocol, format!("the answer was empty (finish reason {reason})")),
-        (None, Some(garbage)) => {
-            problem(Kind::Protocol, format!("the server's answer cannot be read: {}", show(garbage)))
+/// A content filter's finish reason, as servers and the models behind them name it.
+fn is_filter(reason: &str) -> bool {
+    let names = ["content_filter", "content-filter", "safety", "prohibited_content", "blocklist", "recitation", "spii"];
+    names.iter().any(|name| name.eq_ignore_ascii_case(reason))
+}
+
+fn no_answer(what: impl Into<String>) -> ProviderError {
+    ProviderError { hint: "Ask again, or try another model.".to_owned(), ..problem(Kind::Protocol, what) }
+}
+
+fn empty(finish: Option<&str>) -> ProviderError {
+    match finish {
+        Some(reason) if is_filter(reason) => {
+            problem(Kind::Refused, "the server's content filter held the whole answer back")
         }
-        (None, None) => problem(Kind::Protocol, "the server closed the connection without a word of an answer"),
+        Some(reason) => no_answer(format!("the answer was empty (finish reason {reason})")),
+        None => problem(Kind::Protocol, "the server closed the connection without a word of an answer"),
     }
 }
 
@@ -306,7 +445,7 @@ mod tests {
         assert_eq!(end_of(&format!("{finish}data: [DONE]\n\n")), (CallEnd::Errored, Some(Kind::Protocol)));
         assert_eq!(end_of(&finish.replace("stop", "content_filter")), (CallEnd::Errored, Some(Kind::Refused)));
         assert_eq!(end_of("data: garbage\n\n"), (CallEnd::Errored, Some(Kind::Protocol)));
-        assert_eq!(end_of(&format!("{HI}data: garbage\n\n{HI}data: [DONE]\n\n")), (CallEnd::Complete, None));
+        assert_eq!(end_of(&format!("{HI}data: PING\n\n{HI}data: [DONE]\n\n")), (CallEnd::Complete, None));
     }
 
     #[test]
@@ -319,6 +458,93 @@ mod tests {
             let (deltas, closed) = read(&[format!("{HI}{error}{HI}").as_bytes()]);
             assert_eq!((closed.end, text_of(&deltas).as_str()), (CallEnd::Errored, "hi"), "{error}");
             assert_eq!(closed.error.unwrap().kind, Kind::Server, "{error}");
+        }
+    }
+
+    fn delta(value: &serde_json::Value) -> String {
+        format!("data: {}\n\n", serde_json::json!({"choices": [{"delta": value}]}))
+    }
+
+    fn finish(reason: &str) -> String {
+        format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n")
+    }
+
+    fn told(deltas: &[Delta]) -> Vec<(&str, &str)> {
+        let told = deltas.iter().filter_map(|delta| match delta {
+            Delta::Diagnostic(told) => Some((told.what.as_str(), told.raw.as_str())),
+            _ => None,
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn an_unreadable_piece_ends_the_answer_and_is_kept() {
+        for piece in ["{\"choices\":[{\"delta\":{\"content\":\"lo", "garbage", "lo\"}}]}", "{\"a\":\"\\ud83d"] {
+            let body = format!("{HI}data: {piece}\n\n{HI}{}data: [DONE]\n\n", finish("stop"));
+            let (deltas, closed) = read(&[body.as_bytes()]);
+            assert_eq!((text_of(&deltas).as_str(), closed.end), ("hi", CallEnd::Truncated), "{piece}");
+            assert!(closed.error.unwrap().what.contains("cannot be read"));
+            assert!(
+                matches!(told(&deltas)[..], [(what, raw)] if what.contains("Event 2 ") && raw == piece),
+                "{deltas:?}"
+            );
+            let (deltas, closed) = read(&[format!("data: {piece}\n\n{HI}data: [DONE]\n\n").as_bytes()]);
+            assert_eq!((text_of(&deltas).as_str(), closed.end), ("", CallEnd::Errored), "{piece}");
+            let late = format!("{HI}{}data: {piece}\n\ndata: [DONE]\n\n", finish("stop"));
+            let (deltas, closed) = read(&[late.as_bytes()]);
+            assert_eq!((closed.end, closed.error, told(&deltas).len()), (CallEnd::Complete, None, 1), "{piece}");
+        }
+        for fine in ["{}", "{\"type\":\"ping\"}", "1", "null", "[]", "\"x\"", "keep-alive", "{\"choices\":[]}"] {
+            let (deltas, closed) = read(&[format!("data: {fine}\n\n{HI}data: {fine}\n\ndata: [DONE]\n\n").as_bytes()]);
+            assert_eq!((closed.end, told(&deltas).len()), (CallEnd::Complete, 0), "{fine}");
+        }
+        let (deltas, closed) =
+            read(&[format!("{}{}data: [DONE]\n\n", HI.trim_end(), HI.replace("data", "\ndata")).as_bytes()]);
+        assert_eq!((text_of(&deltas).as_str(), closed.end), ("hihi", CallEnd::Complete), "a forgotten blank line");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_kept_as_they_came() {
+        let (deltas, closed) =
+            read(&[b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xF0\x9Fb\"}}]}\n\ndata: [DONE]\n\n"]);
+        assert_eq!((text_of(&deltas).as_str(), closed.end), ("a\u{fffd}b", CallEnd::Complete));
+        assert!(told(&deltas)[0].1.contains("a\\xF0\\x9Fb"), "{deltas:?}");
+    }
+
+    #[test]
+    fn a_half_without_its_other_half_is_told() {
+        let half = "data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n";
+        for (body, text) in [
+            (format!("{half}data: [DONE]\n\n"), "a\u{fffd}"),
+            (format!("{half}{HI}data: [DONE]\n\n"), "a\u{fffd}hi"),
+            ("{\"choices\":[{\"message\":{\"content\":\"a\\ude00\"}}]}".to_owned(), "a\u{fffd}"),
+        ] {
+            let (deltas, closed) = read(&[body.as_bytes()]);
+            assert_eq!((text_of(&deltas).as_str(), closed.end), (text, CallEnd::Complete), "{body}");
+            assert!(
+                matches!(told(&deltas)[..], [(what, raw)] if what.contains("U+FFFD") && raw.contains("\\ud")),
+                "{deltas:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_words_a_filter_or_a_call_without_a_name_are_no_success() {
+        let call =
+            delta(&serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}));
+        let thought = delta(&serde_json::json!({"reasoning": "hm"}));
+        let blank = delta(&serde_json::json!({"content": " \n"}));
+        for (body, end, kind, said) in [
+            (format!("{HI}{}", finish("content_filter")), CallEnd::Truncated, Kind::Refused, "content filter"),
+            (format!("{HI}{}", finish("SAFETY")), CallEnd::Truncated, Kind::Refused, "content filter"),
+            (format!("{HI}{call}{}", finish("tool_calls")), CallEnd::Errored, Kind::Protocol, "without naming it"),
+            (format!("{thought}{}", finish("stop")), CallEnd::Errored, Kind::Protocol, "neither words nor a call"),
+            (format!("{blank}data: [DONE]\n\n"), CallEnd::Errored, Kind::Protocol, "neither words nor a call"),
+        ] {
+            let (_, closed) = read(&[body.as_bytes()]);
+            let error = closed.error.unwrap();
+            assert_eq!((closed.end, error.kind), (end, kind), "{body}");
+            assert!(error.what.contains(said), "{}", error.what);
         }
     }
 
@@ -347,6 +573,15 @@ mod tests {
             end_of("{\"error\":{\"message\":\"x\",\"code\":\"invalid_api_key\"}}"),
             (CallEnd::Errored, Some(Kind::Auth))
         );
+        let lines = format!(
+            "{}\n{}\n",
+            HI.trim().trim_start_matches("data: "),
+            finish("stop").trim().trim_start_matches("data: ")
+        );
+        for body in [lines.clone(), format!("\u{feff}[{}]", lines.trim().replace('\n', ","))] {
+            let (deltas, closed) = read(&[body.as_bytes()]);
+            assert_eq!((text_of(&deltas).as_str(), closed.end), ("hi", CallEnd::Complete), "{body}");
+        }
         let (_, closed) = read(&[b"{\"nothing\":\"known\"}"]);
         assert!(closed.error.unwrap().what.contains("{\"nothing\":\"known\"}"));
     }
@@ -368,7 +603,67 @@ mod tests {
         }
     }
 
+    /// A piece of an answer: which of its texts grows, and by what.
+    fn growth() -> impl Strategy<Value = (usize, String)> {
+        (0_usize..4, "[ab🙂日𝄞\"\\\\]{0,6}")
+    }
+
+    /// One event for each UTF-16 unit of a text, in escapes.
+    fn by_units(place: usize, text: &str) -> Vec<String> {
+        let event = |unit: u16| {
+            let text = format!("\\u{unit:04x}");
+            let delta = match place {
+                0 => format!("\"content\":\"{text}\""),
+                1 => format!("\"reasoning_content\":\"{text}\""),
+                at => {
+                    let index = at - 2;
+                    format!(
+                        "\"tool_calls\":[{{\"index\":{index},\"id\":\"id{index}\",\"function\":{{\"name\":\"f\",\"arguments\":\"{text}\"}}}}]"
+                    )
+                }
+            };
+            format!("data: {{\"choices\":[{{\"delta\":{{{delta}}}}}]}}\n\n")
+        };
+        text.encode_utf16().map(event).collect()
+    }
+
+    /// What grew: words, thoughts, the arguments of two calls.
+    fn grown(deltas: &[Delta]) -> [String; 4] {
+        let mut all: [String; 4] = Default::default();
+        let mut order: Vec<usize> = Vec::new();
+        for delta in deltas {
+            match delta {
+                Delta::Text(text) => all[0].push_str(text),
+                Delta::Reasoning(text) => all[1].push_str(text),
+                Delta::Call { index, id, args, .. } => {
+                    if let Some(id) = id {
+                        order.push(if id == "id0" { 2 } else { 3 });
+                    }
+                    all[order[*index as usize]].push_str(args);
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
     proptest! {
+        #[test]
+        fn texts_cut_anywhere_and_sent_in_any_order_come_whole(
+            pieces in proptest::collection::vec(growth(), 1..6), order in proptest::collection::vec(0_usize..4, 0..80), size in 1_usize..60
+        ) {
+            let mut expected: [String; 4] = Default::default();
+            pieces.iter().for_each(|(place, text)| expected[*place].push_str(text));
+            let mut queues: Vec<_> = (0..4).map(|at| by_units(at, &expected[at]).into_iter()).collect();
+            let mut body: String = order.into_iter().filter_map(|at| queues[at].next()).collect();
+            body.extend(queues.into_iter().flatten());
+            body.push_str("data: [DONE]\n\n");
+            let chunks: Vec<&[u8]> = body.as_bytes().chunks(size).collect();
+            let (deltas, closed) = read(&chunks);
+            prop_assert_eq!(grown(&deltas), expected);
+            prop_assert_eq!((told(&deltas).len(), &closed), (0, &read(&[body.as_bytes()]).1));
+        }
+
         #[test]
         fn any_body_is_survived(body in proptest::collection::vec(any::<u8>(), 0..300), lines in "(data: |\\{|\\}|\"choices\"|:|\\[|\\]|\n|\"delta\"|1|null){0,60}") {
             for bytes in [body.as_slice(), lines.as_bytes()] {

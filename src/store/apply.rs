@@ -102,7 +102,7 @@ impl<'a> Apply<'a> {
             Write::SetCapsules { branch, expect, capsules } => capsules::used(self, *branch, expect, capsules),
             Write::PutOp(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
-            Write::PutPlan { id, body } => plans::put(self, *id, body),
+            Write::PutPlan { id, branch, body } => plans::put(self, *id, *branch, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
             Write::PutToolOutput { session, run, call_id, text } => {
                 traces::put_output(self, *session, *run, call_id, text)

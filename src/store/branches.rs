@@ -26,6 +26,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
         anchor: row.get::<_, Option<Json<_>>>(10)?.map(|anchor| anchor.0),
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: row.get(11)?,
         capsules: row.get::<_, Json<_>>(12)?.0,
     };

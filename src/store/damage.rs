@@ -5,9 +5,10 @@ use super::open::{beside, check, lock_gate, owners_folder, roots};
 use super::owners::Owners;
 use super::pool::reader;
 use super::types::StoreError;
-use super::{backup, check as whole, private, salvage, sql};
+use super::{backup, check as whole, examine, private, salvage, schema, sql};
 use crate::domain::damage::{BackupCard, Damage, Mended, StartWith};
 use crate::domain::record::Transcript;
+use rusqlite::Connection;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,25 +16,45 @@ use std::path::{Path, PathBuf};
 /// Said of a database that is well, but not ours.
 pub(super) const STRANGER: &str = "it is another program's database";
 
-/// What is wrong with a store's file; nothing where it is well, empty or missing. With `thorough` all of it is read,
-/// which takes seconds for a large one. Changes nothing.
+/// What is wrong with a store's file; nothing where it is well, or where it is empty or missing and there is no backup of
+/// it. With `thorough` all of it is read, which takes seconds for a large one. Changes nothing.
 ///
 /// # Errors
 /// Where the file cannot be opened at all, is another program's, or was written by a newer program.
 pub fn look(path: &Path, thorough: bool) -> Result<Option<Damage>, StoreError> {
+    let damage = |why| Damage { path: path.display().to_string(), why, backups: backup::cards(path) };
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
-        return Ok(None);
+        return Ok(vanished(path).map(damage));
     }
     let seen = reader(path, false).and_then(|conn| {
         check(&conn).and_then(|()| roots(&conn))?;
-        if thorough { whole::quick(&conn) } else { Ok(None) }
+        if thorough { faulty(&conn) } else { Ok(None) }
     });
     let why = match seen {
         Ok(found) => found,
         Err(StoreError::Corrupt { why, .. }) if why != STRANGER => Some(why),
         Err(error) => return Err(sql::named(error, path)),
     };
-    Ok(why.map(|why| Damage { path: path.display().to_string(), why, backups: backup::cards(path) }))
+    Ok(why.map(damage))
+}
+
+/// Why a file without content is damage: there are backups of a store that stood here.
+pub(super) fn vanished(path: &Path) -> Option<String> {
+    let how = match std::fs::metadata(path) {
+        Ok(file) if file.len() > 0 => return None,
+        Ok(_) => "its file is empty",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "its file is missing",
+        Err(_) => return None,
+    };
+    (!backup::cards(path).is_empty()).then(|| format!("{how}, although there is a backup of it"))
+}
+
+/// The first fault of a whole store: of its pages, else of what stands on them.
+fn faulty(conn: &Connection) -> Result<Option<String>, StoreError> {
+    match whole::quick(conn)? {
+        Some(why) => Ok(Some(why)),
+        None => Ok(examine::examine(conn)?.faults.into_iter().next()),
+    }
 }
 
 /// Moves a damaged store with its log to `<name>.corrupt-<time>`, and puts the newest good backup, or nothing, in its
@@ -52,29 +73,32 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<Mended, StoreError> {
     if look(path, true)?.is_none() {
         return Err(refused("it reads well now; nothing was changed"));
     }
+    let part = beside(path, ".restoring");
     let from = match start {
-        StartWith::Empty => None,
+        StartWith::Empty => {
+            begin(&part).map_err(|error| sql::named(error, &part))?;
+            None
+        }
         StartWith::Backup => {
             let found = newest_good(path).ok_or_else(|| refused("none of its backups can be read either"))?;
-            let part = beside(path, ".restoring");
             copy(Path::new(&found.path), &part).map_err(failed)?;
-            Some((found, part))
+            Some(found)
         }
     };
     let aside = free_name(path, "corrupt", "");
-    std::fs::hard_link(path, &aside).or_else(|_| std::fs::rename(path, &aside)).map_err(failed)?;
+    let missing = !path.exists();
+    if !missing {
+        std::fs::hard_link(path, &aside).or_else(|_| std::fs::rename(path, &aside)).map_err(failed)?;
+    }
     // The log before the file: another file's log must never be found beside the new one.
     for end in ["-wal", "-shm", "-journal"] {
         if beside(path, end).exists() {
             std::fs::rename(beside(path, end), beside(&aside, end)).map_err(failed)?;
         }
     }
-    let from = match from {
-        Some((found, part)) => std::fs::rename(&part, path).map(|()| Some(found)),
-        None if path.exists() => std::fs::remove_file(path).map(|()| None),
-        None => Ok(None),
-    };
-    Ok(Mended { moved: aside.display().to_string(), from: from.map_err(failed)?, salvaged: None })
+    std::fs::rename(&part, path).map_err(failed)?;
+    let moved = if missing { String::new() } else { aside.display().to_string() };
+    Ok(Mended { moved, from, salvaged: None })
 }
 
 /// Everything in a damaged store that can still be read, session by session. Best effort: what cannot be read is left
@@ -95,11 +119,20 @@ pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
     Ok(file.display().to_string())
 }
 
+/// A store without anything in it, but ours: an empty file beside backups would be asked about again.
+fn begin(part: &Path) -> Result<(), StoreError> {
+    let file = private::make_file(part).and_then(|file| file.set_len(0));
+    file.map_err(|error| StoreError::Open { path: String::new(), why: error.to_string() })?;
+    let conn = Connection::open(part)?;
+    conn.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    conn.close().map_err(|(_, error)| error.into())
+}
+
 /// The newest backup that is a whole store of a schema that this program knows.
 fn newest_good(path: &Path) -> Option<BackupCard> {
     backup::cards(path).into_iter().find(|card| {
         let conn = reader(Path::new(&card.path), true);
-        conn.is_ok_and(|conn| check(&conn).is_ok() && matches!(whole::quick(&conn), Ok(None)))
+        conn.is_ok_and(|conn| check(&conn).is_ok() && matches!(faulty(&conn), Ok(None)))
     })
 }
 

@@ -11,10 +11,13 @@ mod backup;
 mod branches;
 mod capsules;
 mod check;
+pub mod claims;
 mod content;
+mod copies;
 mod counts;
 pub mod damage;
 mod embeddings;
+pub mod examine;
 mod excerpt;
 mod find;
 mod journal;
@@ -24,11 +27,13 @@ mod modules;
 mod nodes;
 mod open;
 mod owners;
+mod packed;
 mod plans;
 mod pool;
 mod private;
 mod races;
 mod removal;
+mod renew;
 mod retrieval;
 mod runs;
 mod salvage;
@@ -65,12 +70,14 @@ struct Inner {
     writer: Option<Writer>,
     owners: Owners,
     check: check::Running,
+    renewing: renew::Renewing,
 }
 
 impl Store {
     /// Writes all of this or nothing, and returns when it is committed.
     pub fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        self.0.renewing.give_way();
         thread.write(writes).map_err(|error| self.named(error))
     }
 
@@ -78,6 +85,7 @@ impl Store {
     /// transaction; what never can be (its run is gone) is logged and dropped.
     pub fn post(&self, writes: Vec<Write>) {
         if let Some(thread) = &self.0.writer {
+            self.0.renewing.give_way();
             thread.post(writes);
         } else {
             tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted");
@@ -116,6 +124,7 @@ impl Store {
     /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
     pub fn close(&self) {
         self.0.check.stop();
+        self.0.renewing.stop();
         if let Some(writer) = &self.0.writer {
             self.0.pool.clear();
             writer.close();

@@ -1,12 +1,12 @@
 //! Opening the store: its files, its locks, what kind of file it is, and what to do where it cannot be written.
 //! Not for: the tables (`schema`).
 
-use super::damage::STRANGER;
+use super::damage::{STRANGER, vanished};
 use super::owners::Owners;
 use super::pool::{Pool, reader};
 use super::types::StoreError;
 use super::writer::Writer;
-use super::{Inner, Store, backup, check as whole, private, schema, sql};
+use super::{Inner, Store, backup, check as whole, private, renew, schema, sql};
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::M;
 use std::fs::File;
@@ -111,6 +111,9 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
     }
     let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
     lock_gate(&gate, notices);
+    if let Some(why) = vanished(path) {
+        return Err(Refusal::Failed(StoreError::Corrupt { path: String::new(), why }));
+    }
     // Made before SQLite sees it: the log and its index take the file's mode.
     let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
     if size > 0 {
@@ -118,6 +121,9 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
         private::tighten(path).map_err(refusal)?;
     }
     let alone = !Owners::anyone(&owners_folder(path));
+    if alone {
+        backup::remove_parts(path);
+    }
     let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
     let mut conn = connect(path, vfs)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
@@ -125,8 +131,8 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
     bring_up_to_date(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
     let writer = Writer::start(conn, owners.view(), !logged, path)?;
-    let check = whole::Running::default();
-    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check })))
+    let (check, renewing) = (whole::Running::default(), renew::Renewing::default());
+    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, renewing })))
 }
 
 pub(super) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
@@ -177,7 +183,8 @@ fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
+/// Opens one connection that can write.
+pub(super) fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = match vfs {
         Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
@@ -248,7 +255,7 @@ fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     }
     let pool = Pool::new(path.to_owned(), immutable);
     let owners = Owners::onlooker(owners_folder(path));
-    let check = whole::Running::default();
-    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check }));
+    let (check, renewing) = (whole::Running::default(), renew::Renewing::default());
+    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, renewing }));
     Ok(Opened { store, notices })
 }

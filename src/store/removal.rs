@@ -106,6 +106,7 @@ pub(super) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     let changed = traces(apply, row, &gone)?;
     files(apply, row, &changed)?;
     plans(apply, row, &gone)?;
+    super::runs::forget_raw(apply, row, &gone.ids)?;
     super::retrieval::forget_queries(apply, row)?;
     super::shelves::drop_all(apply, row)?;
     names(apply, row, &gone)?;
@@ -252,20 +253,13 @@ fn plans(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError>
         .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
         .query_map([session], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let mut rows = apply.conn.prepare_cached("SELECT n, id FROM plan")?;
-    let all: Vec<(i64, Hash)> = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    for (n, id) in all {
-        let mut one = apply.conn.prepare_cached("SELECT body FROM plan WHERE n = ?1")?;
-        let body: String = one.query_row([n], |row| row.get(0))?;
+    super::plans::rewrite(apply.conn, &mut |id, body| {
         if !ours.contains(&id) && !gone.names.iter().any(|name| body.contains(name)) {
-            continue;
+            return Ok(None);
         }
-        let mut plan: Value = serde_json::from_str(&body)?;
-        if blank(&mut plan, gone) {
-            apply.run("UPDATE plan SET body = ?2 WHERE n = ?1", &[&n, &plan.to_string()])?;
-        }
-    }
-    Ok(())
+        let mut plan: Value = serde_json::from_str(body)?;
+        Ok(blank(&mut plan, gone).then(|| plan.to_string()))
+    })
 }
 
 /// Empties the titles of rows and items in a plan that name or quote what is gone; says whether there were any.
@@ -393,7 +387,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
     }
     let rebuild = forget_all_words(apply, row)?;
     forget_contents(apply, row)?;
-    forget_plans(apply, row)?;
+    super::plans::forget_session(apply, row)?;
     super::memory::forget_session(apply, id, row)?;
     for table in [
         "shelf",
@@ -417,6 +411,7 @@ pub(super) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
     apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;
+    apply.run("INSERT OR IGNORE INTO removed_session (id) VALUES (?1)", &[&id])?;
     if rebuild {
         apply.run(
             "INSERT INTO search (rowid, session, words)
@@ -455,15 +450,5 @@ fn forget_contents(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
             content::release(apply, large)?;
         }
     }
-    Ok(())
-}
-
-/// Plans from which no other session made a call.
-fn forget_plans(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
-    apply.run(
-        "DELETE FROM plan WHERE id IN (SELECT plan FROM plan_run WHERE session = ?1)
-         AND NOT EXISTS (SELECT 1 FROM plan_run AS other WHERE other.plan = plan.id AND other.session <> ?1)",
-        &[&session],
-    )?;
     Ok(())
 }

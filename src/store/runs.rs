@@ -133,6 +133,20 @@ pub(super) fn close(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError>
     Ok(())
 }
 
+/// What diagnostics of a session's runs quote of removed messages goes; that there were any stays.
+pub(super) fn forget_raw(apply: &Apply<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
+    let told = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
+    let mut query = apply.conn.prepare_cached(told)?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<RunCard>>(1)?.0)))?;
+    for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
+        if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
+            card.diagnostics.iter_mut().for_each(|told| told.raw.clear());
+            apply.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;
+        }
+    }
+    Ok(())
+}
+
 /// A piece of a stream. What comes after the end is passed over: the answer is in its node.
 pub(super) fn put_chunk(apply: &Apply<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
     let open: Option<i64> = apply

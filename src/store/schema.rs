@@ -8,7 +8,8 @@ use rusqlite_migration::{M, Migrations};
 /// Stands in the header of every store of ours: `plch`.
 pub(super) const APPLICATION_ID: i64 = 0x706c_6368;
 
-pub(super) const STEPS: &[M<'static>] = &[M::up(include_str!("schema/1.sql")), M::up(include_str!("schema/2.sql"))];
+pub(super) const STEPS: &[M<'static>] =
+    &[M::up(include_str!("schema/1.sql")), M::up(include_str!("schema/2.sql")), M::up(include_str!("schema/3.sql"))];
 
 /// The newest schema that this program knows.
 pub(super) fn known() -> i64 {
@@ -30,6 +31,12 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), Stor
         rusqlite_migration::Error::RusqliteError { err, .. } => err.into(),
         other => StoreError::Sql(format!("the schema could not be brought up to date: {other}")),
     })
+}
+
+/// Makes the tables of an older version in an empty file.
+pub(super) fn migrate_to(conn: &mut Connection, version: i64) -> Result<(), StoreError> {
+    let steps = usize::try_from(version).unwrap_or_default().min(STEPS.len());
+    if steps == 0 { Ok(()) } else { migrate(conn, &STEPS[..steps]) }
 }
 
 #[cfg(test)]

@@ -193,6 +193,8 @@ pub enum Write {
     PutPlan {
         /// The id.
         id: Hash,
+        /// The branch for which it was made: it is kept as a difference to the plans there.
+        branch: BranchId,
         /// JSON.
         body: String,
     },

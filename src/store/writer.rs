@@ -139,7 +139,7 @@ struct Back {
     purge: bool,
     /// Says so to other programs, and to the next start.
     mark: PathBuf,
-    /// Why `kept` is not empty.
+    /// Why `kept` is not empty, or what was refused last.
     held_up: Arc<Mutex<Option<String>>>,
 }
 
@@ -152,6 +152,7 @@ impl Back {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
                     self.flush();
+                    self.try_room();
                     self.finish_purge(Duration::ZERO);
                     continue;
                 }
@@ -160,11 +161,15 @@ impl Back {
             match job {
                 Job::Write(writes, reply) => {
                     self.flush();
-                    drop(reply.send(self.commit(&[&writes])));
+                    let result = self.commit(&[&writes]);
+                    self.note_room(result.as_ref().err());
+                    drop(reply.send(result));
                 }
                 Job::Decide(work, reply) => {
                     self.flush();
-                    drop(reply.send(self.decide(work)));
+                    let result = self.decide(work);
+                    self.note_room(result.as_ref().err());
+                    drop(reply.send(result));
                 }
                 Job::Post(writes) => {
                     self.keep(writes);
@@ -184,7 +189,7 @@ impl Back {
 
     /// Waits for a job; not for ever while something waits to be tried again.
     fn next(&self, inbox: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
-        if self.purge || !self.kept.is_empty() {
+        if self.purge || !self.kept.is_empty() || lock(&self.held_up).is_some() {
             return inbox.recv_timeout(AGAIN);
         }
         inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -235,6 +240,25 @@ impl Back {
         if self.kept.is_empty() {
             lock(&self.held_up).take();
         }
+    }
+
+    /// A write of which somebody waits for the end says whether there is room.
+    fn note_room(&self, failed: Option<&StoreError>) {
+        match failed {
+            Some(error @ StoreError::Full(_)) => self.hold_up(error),
+            None if self.kept.is_empty() => drop(lock(&self.held_up).take()),
+            _ => {}
+        }
+    }
+
+    /// Nothing waits, but something was refused: writes one page as it is, to learn when there is room again.
+    fn try_room(&self) {
+        if !self.kept.is_empty() || lock(&self.held_up).is_none() {
+            return;
+        }
+        let known = self.conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+        let written = known.and_then(|version| self.conn.pragma_update(None, "user_version", version));
+        self.note_room(written.map_err(StoreError::from).err().as_ref());
     }
 
     fn hold_up(&self, error: &StoreError) {

@@ -1,12 +1,13 @@
 //! What the tools that act may do, and what they keep while the workspace is open.
 //! Not for: doing it.
 
+#[cfg(unix)]
+use super::scratch::Scratch;
 use super::{Stop, shown};
 use cap_std::fs::Metadata;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
-use std::sync::OnceLock;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What the tools that act may do.
 #[derive(Clone, Debug)]
@@ -56,8 +57,12 @@ pub(super) struct Acts {
     /// What this system can do to keep commands in.
     #[cfg(unix)]
     pub(super) means: OnceLock<Result<super::confined::Means, String>>,
-    /// A folder for temporary files of commands.
-    scratch: Mutex<Option<PathBuf>>,
+    /// A folder for what commands need.
+    #[cfg(unix)]
+    scratch: Mutex<Option<Arc<Scratch>>>,
+    /// Clears away what programs that were killed have left.
+    #[cfg(unix)]
+    clearing: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Acts {
@@ -67,31 +72,33 @@ impl Acts {
             root,
             #[cfg(unix)]
             means: OnceLock::new(),
+            #[cfg(unix)]
             scratch: Mutex::new(None),
+            #[cfg(unix)]
+            clearing: std::thread::Builder::new().name("scratch".into()).spawn(super::scratch::clear).ok(),
         }
-    }
-
-    /// The folder for temporary files, made when it is first needed and again when somebody has removed it.
-    pub(super) fn scratch(&self) -> std::io::Result<PathBuf> {
-        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = kept.as_ref().filter(|path| path.is_dir()) {
-            return Ok(path.clone());
-        }
-        let path = std::env::temp_dir().canonicalize()?.join(format!("pleach-{}", uuid::Uuid::now_v7().simple()));
-        let mut folder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        folder.create(&path)?;
-        *kept = Some(path.clone());
-        Ok(path)
     }
 }
 
+#[cfg(unix)]
+impl Acts {
+    /// The folder for what commands need, made when it is first needed and again when somebody has removed it.
+    pub(super) fn scratch(&self) -> std::io::Result<Arc<Scratch>> {
+        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scratch) = kept.as_ref().filter(|scratch| scratch.is_there()) {
+            return Ok(scratch.clone());
+        }
+        let scratch = Arc::new(Scratch::new()?);
+        *kept = Some(scratch.clone());
+        Ok(scratch)
+    }
+}
+
+#[cfg(unix)]
 impl Drop for Acts {
     fn drop(&mut self) {
-        let kept = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = kept.take() {
-            let _ = std::fs::remove_dir_all(path);
+        if let Some(clearing) = self.clearing.take() {
+            let _ = clearing.join();
         }
     }
 }

@@ -14,6 +14,10 @@ const OUTSIDE: &str = "outside\n";
 struct Nobody;
 
 impl Watch for Nobody {
+    fn sight(&self) -> Sight {
+        Sight::default()
+    }
+
     fn cancelled(&self) -> bool {
         false
     }

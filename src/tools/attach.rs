@@ -1,6 +1,7 @@
 //! Names and texts of files for a person who writes a message, by the same rules as the model's tools.
 //! Not for: the model's own reading (`read`, `list`).
 
+use super::seen::Eyes;
 use super::walk::{Kind, Walk};
 use super::{Stop, Workspace, shown, stop};
 use crate::domain::tokens::grouped;
@@ -11,8 +12,8 @@ use std::path::Path;
 const DEEPEST: usize = 64;
 
 /// Paths of files that no rule leaves out, in order, and whether there are more.
-pub(super) fn files(space: &Workspace, most: usize) -> (Vec<String>, bool) {
-    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST) else { return (Vec::new(), false) };
+pub(super) fn files(space: &Workspace, most: usize, eyes: Eyes<'_>) -> (Vec<String>, bool) {
+    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, eyes) else { return (Vec::new(), false) };
     let mut names = Vec::new();
     while let Some(entry) = walk.next() {
         if entry.kind != Kind::File {
@@ -28,9 +29,9 @@ pub(super) fn files(space: &Workspace, most: usize) -> (Vec<String>, bool) {
 }
 
 /// The whole text of a file of at most so many bytes.
-pub(super) fn text(space: &Workspace, path: &str, most: u64) -> Result<String, Stop> {
+pub(super) fn text(space: &Workspace, path: &str, most: u64, eyes: Eyes<'_>) -> Result<String, Stop> {
     let path = Path::new(path);
-    let (file, size) = space.open_file(path)?;
+    let (file, size) = space.open_seen(path, eyes)?;
     let too_large =
         |size: u64| Stop::Refused(format!("{} has {} bytes, more than {}.", shown(path), grouped(size), grouped(most)));
     if size > most {

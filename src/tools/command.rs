@@ -3,17 +3,20 @@
 
 use super::acting::Acts;
 use super::args::{Args, beneath};
-use super::confined::{self, Means, Orders, Report, Stage};
+use super::confined::{self, Means, Orders, Report, Space, Stage};
+use super::scratch::Scratch;
 use super::stream::{Heard, Pieces};
-use super::{Stop, Workspace, environment, failed, shown, stop};
+use super::{Stop, Workspace, credentials, environment, failed, protection, shown, stop};
 use crate::domain::consent::Command;
 use crate::domain::trace::{Cut, Done, ToolOutput, ToolStatus, Watch};
 use cap_std::fs::MetadataExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, PipeReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The longest command line, in bytes.
@@ -47,15 +50,22 @@ pub(super) fn deed(space: &Workspace, args: &Args) -> Result<Command, Stop> {
     let seconds = seconds.unwrap_or(acts.options.usual).clamp(1, most);
     let means = means(acts)?;
     let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection(acts, means) })
+    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::told(acts, means) })
 }
 
 fn acts(space: &Workspace) -> Result<&Acts, Stop> {
     space.acting.as_ref().ok_or_else(|| Stop::Failed("There is no tool \"run\" here.".into()))
 }
 
-/// A cage cannot leave out a part of the folder in which a command may write.
+/// A cage cannot leave out a part of the folder in which a command may write, nor a home folder that it does not know.
 fn apart(acts: &Acts) -> Result<(), Stop> {
+    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty() && !Path::new(home).is_absolute()) {
+        return Err(Stop::Refused(format!(
+            "Commands are not run while HOME is a relative path ({}): what is to be hidden would not be known. Set HOME to \
+             the home folder's full path.",
+            shown(Path::new(&home))
+        )));
+    }
     let own = acts.options.hidden.iter().filter_map(|path| path.canonicalize().ok());
     match own.into_iter().find(|own| own.starts_with(&acts.root)) {
         Some(own) => Err(Stop::Refused(format!(
@@ -72,8 +82,15 @@ fn means(acts: &Acts) -> Result<Means, Stop> {
 }
 
 fn probe(acts: &Acts) -> Result<Means, String> {
+    let most = if cfg!(target_os = "linux") { [Space::Whole, Space::Mounts].as_slice() } else { &[] };
+    // The less a command has for itself, the less is needed to give it that.
+    most.iter().find_map(|space| try_out(acts, *space).ok()).map_or_else(|| try_out(acts, Space::None), Ok)
+}
+
+/// What a command would have that has so much of the system for itself.
+fn try_out(acts: &Acts, space: Space) -> Result<Means, String> {
     let told = |error: &dyn std::fmt::Display| format!("Commands cannot be confined here: {error}. Nothing was run.");
-    let orders = orders(acts, Stage::Probe, Means::default());
+    let orders = orders(acts, Stage::Probe, Means { space, ..Means::default() });
     let mut child = program(acts)
         .and_then(|program| {
             std::process::Command::new(program)
@@ -114,51 +131,32 @@ fn orders(acts: &Acts, stage: Stage, need: Means) -> Orders {
         writable: names(&acts.options.writable),
         readable: names(&acts.options.readable),
         hidden: names(&acts.options.hidden),
+        covers: Vec::new(),
+        threads: 0,
         processes: acts.options.processes,
         need,
         priority: 0,
     }
 }
 
-/// What keeps a command in, and what is missing for it here.
-fn protection(acts: &Acts, means: Means) -> Vec<String> {
-    let network = acts.options.network;
-    let more = match acts.options.writable.len() {
-        0 => String::new(),
-        1 => " and one folder more".into(),
-        count => format!(" and {count} folders more"),
-    };
-    let files = match means.landlock {
-        0 => "landlock is missing here: it can read and write what you can".to_owned(),
-        version => format!(
-            "landlock {version}: writes only beneath the workspace (.git too), a temporary folder{more}; the home folder is \
-             hidden but for toolchains"
-        ),
-    };
-    let calls = match (means.seccomp, network) {
-        (false, _) if means.landlock >= 4 && !network => {
-            "seccomp is missing here: no TCP, but other sockets".to_owned()
-        }
-        (false, _) => "seccomp is missing here: it can use the network and reach into other processes".to_owned(),
-        (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".to_owned(),
-        (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".to_owned(),
-    };
-    let bounds = format!(
-        "limits: {} processes, {} GB a file, no input, no terminal",
-        acts.options.processes,
-        super::confined::largest_file() >> 30
-    );
-    let whole = if cfg!(target_os = "linux") {
-        "all that it starts ends with it"
-    } else {
-        "its process group ends with it; no more is known of it on this system"
-    };
-    let environment = "environment: only names on a list, none like a key's".to_owned();
-    let mut said = vec![files, calls, environment, bounds, whole.to_owned()];
-    if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
-        said.push("privileges: of root's only those over files".into());
+/// Copies of settings without credentials, each with the file over which it is laid.
+fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
+    let clean = credentials::copies().into_iter().enumerate().map(|(number, (path, text))| {
+        let copy = settings.join(format!("copy-{number}"));
+        keep(&copy, &text)?;
+        Ok((copy.into_os_string(), path.into_os_string()))
+    });
+    clean.collect()
+}
+
+/// Writes a file, unless it holds just that: commands under way may be reading it.
+fn keep(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|now| now == text) {
+        return Ok(());
     }
-    said
+    let new = path.with_extension(format!("{}.new", uuid::Uuid::now_v7().simple()));
+    fs::write(&new, text)?;
+    fs::rename(new, path)
 }
 
 /// Why a command was ended.
@@ -186,6 +184,8 @@ struct Running {
     hold: Option<ChildStdin>,
     output: PipeReader,
     report: Option<ChildStderr>,
+    /// Its folder stays as long as it runs.
+    _scratch: Arc<Scratch>,
 }
 
 impl Running {
@@ -201,7 +201,11 @@ impl Running {
     fn spawn(space: &Workspace, acts: &Acts, command: &Command, means: Means) -> io::Result<Self> {
         let scratch = acts.scratch()?;
         let meta = space.root.dir_metadata()?;
+        let settings = scratch.settings();
+        let git = settings.join("gitconfig");
+        keep(&git, &credentials::of_git())?;
         let orders = Orders {
+            covers: covers(&settings)?,
             line: command.line.clone(),
             identity: (meta.dev(), meta.ino()),
             folder: command.folder.clone().into(),
@@ -211,7 +215,7 @@ impl Running {
         let mut guard = std::process::Command::new(program(acts)?)
             .arg(confined::ARGUMENT)
             .env_clear()
-            .envs(environment::filtered(std::env::vars_os(), &scratch))
+            .envs(environment::filtered(std::env::vars_os(), &scratch.temporary(), &git))
             .current_dir(Path::new("/"))
             .stdin(Stdio::piped())
             .stdout(input)
@@ -222,7 +226,7 @@ impl Running {
         if let Some(hold) = &mut hold {
             send(hold, &orders)?;
         }
-        Ok(Self { guard, hold, output, report })
+        Ok(Self { guard, hold, output, report, _scratch: scratch })
     }
 
     fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn Watch) -> Done {

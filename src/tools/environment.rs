@@ -65,18 +65,25 @@ const NAMES: &[&str] = &[
 /// Parts of names that are not, whatever else they are.
 const SECRETS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
-/// What a command gets of these variables, with what it is told besides.
-pub(super) fn filtered(all: impl Iterator<Item = (OsString, OsString)>, scratch: &Path) -> Vec<(OsString, OsString)> {
+/// What a command gets of these variables, with what it is told besides: where temporary files go, and git's settings.
+pub(super) fn filtered(
+    all: impl Iterator<Item = (OsString, OsString)>,
+    scratch: &Path,
+    git: &Path,
+) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<(OsString, OsString)> = all.filter(|(name, _)| name.to_str().is_some_and(handed_on)).collect();
     kept.sort();
     let cache = scratch.join("cache");
-    let own: [(&str, OsString); 9] = [
+    let own: [(&str, OsString); 11] = [
         ("TERM", "dumb".into()),
         ("NO_COLOR", "1".into()),
         ("CARGO_TERM_COLOR", "never".into()),
         ("PAGER", "cat".into()),
         ("GIT_PAGER", "cat".into()),
         ("GIT_TERMINAL_PROMPT", "0".into()),
+        ("GIT_CONFIG_GLOBAL", git.as_os_str().to_owned()),
+        // Root would give unpacked files to their owners elsewhere, which a command may not.
+        ("TAR_OPTIONS", "--no-same-owner".into()),
         ("TMPDIR", scratch.as_os_str().to_owned()),
         ("npm_config_cache", cache.join("npm").into_os_string()),
         ("XDG_CACHE_HOME", cache.into_os_string()),
@@ -86,8 +93,13 @@ pub(super) fn filtered(all: impl Iterator<Item = (OsString, OsString)>, scratch:
 }
 
 fn handed_on(name: &str) -> bool {
+    (NAMES.contains(&name) || name.starts_with("LC_")) && !is_secret(name)
+}
+
+/// Whether a variable's name looks like a secret's.
+pub(super) fn is_secret(name: &str) -> bool {
     let big = name.to_ascii_uppercase();
-    (NAMES.contains(&name) || name.starts_with("LC_")) && !SECRETS.iter().any(|part| big.contains(part))
+    SECRETS.iter().any(|part| big.contains(part))
 }
 
 #[cfg(test)]
@@ -107,7 +119,11 @@ mod tests {
             ("LD_PRELOAD", "/evil"),
             ("SSH_AUTH_SOCK", "/s"),
         ];
-        let got = filtered(given.map(|(name, value)| (name.into(), value.into())).into_iter(), Path::new("/own"));
+        let got = filtered(
+            given.map(|(name, value)| (name.into(), value.into())).into_iter(),
+            Path::new("/own"),
+            Path::new("/git"),
+        );
         let names: Vec<&str> = got.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(names[..3], ["LC_ALL", "PATH", "TERM"]);
         assert!(!names.iter().any(|name| name.contains("KEY") || name.contains("TOKEN") || name.contains("SSH")));

@@ -3,6 +3,7 @@
 //! Not for: the model's tools (`read`, `list`), or what the texts are for.
 
 use crate::domain::hash::Hash;
+use crate::domain::sight::{READS, Sight};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -43,10 +44,16 @@ pub struct Head {
     pub left: u64,
 }
 
+/// Why a file is not read that a rule denies.
+const DENIED: &str = "is kept from being read by a rule of yours";
+
 /// See the module.
 #[derive(Debug)]
 pub struct Folder {
     root: Dir,
+    /// Files that a person's rules deny, and the workspace by whose paths those speak, as it lies beneath the root.
+    denied: Sight,
+    workspace: PathBuf,
 }
 
 impl Folder {
@@ -55,13 +62,33 @@ impl Folder {
     /// # Errors
     /// It is no folder, or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self { root })
+        Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self {
+            root,
+            denied: Sight::default(),
+            workspace: PathBuf::new(),
+        })
+    }
+
+    /// The same without what a person's rules deny; they speak of paths beneath a workspace that lies in it.
+    #[must_use]
+    pub fn without(self, denied: Sight, workspace: &Path) -> Self {
+        Self { denied, workspace: workspace.to_owned(), ..self }
+    }
+
+    /// Whether a rule denies a file, by the name given or by its true one.
+    fn denies(&self, path: &Path) -> bool {
+        let named = |path: &Path| {
+            let path = path.strip_prefix(&self.workspace).unwrap_or(path);
+            self.denied.denies(READS, &path.to_string_lossy()).is_some()
+        };
+        !self.denied.is_open() && (named(path) || self.root.canonicalize(path).is_ok_and(|whole| named(&whole)))
     }
 
     /// What stands at a path beneath it.
     #[must_use]
     pub fn look(&self, path: &Path) -> Looked {
         match self.root.metadata(path) {
+            Ok(_) if self.denies(path) => Looked::Refused(DENIED.into()),
             Ok(meta) if meta.is_file() => {
                 let written = meta.modified().ok().map(cap_std::time::SystemTime::into_std);
                 let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
@@ -79,6 +106,9 @@ impl Folder {
     /// # Errors
     /// The end of a sentence that begins with its path.
     pub fn head(&self, path: &Path, most: u64) -> Result<Head, String> {
+        if self.denies(path) {
+            return Err(DENIED.into());
+        }
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]

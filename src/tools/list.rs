@@ -2,6 +2,7 @@
 //! Not for: contents.
 
 use super::args::Args;
+use super::seen::Eyes;
 use super::walk::{Kind, Walk};
 use super::{Made, Stop, Workspace, shown};
 use std::fmt::Write;
@@ -9,10 +10,10 @@ use std::fmt::Write;
 /// The most entries that are looked at.
 const MOST: usize = 20_000;
 
-pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(super) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
     let path = args.path()?;
     let depth = args.number("depth")?.unwrap_or(1).min(64);
-    let mut walk = Walk::new(space, &path, usize::try_from(depth).unwrap_or(64))?;
+    let mut walk = Walk::new(space, &path, usize::try_from(depth).unwrap_or(64), eyes)?;
     let (mut body, mut full, mut seen, mut left) = (String::new(), 0_u64, 0_usize, 0_usize);
     let mut odd_names = false;
     while let Some(entry) = walk.next() {
@@ -50,6 +51,9 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
     if odd_names {
         body.push_str("[names that are not UTF-8 are shown with U+FFFD and cannot be opened by this tool]\n");
     }
+    if walk.withheld > 0 {
+        let _ = writeln!(body, "{}", withheld(walk.withheld));
+    }
     if walk.unread > 0 {
         let _ = writeln!(body, "[{} folders could not be read]", walk.unread);
     }
@@ -60,6 +64,12 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
     let full_bytes = if left > 0 { full } else { body.len() as u64 };
     let back = (left > 0).then(|| "list_dir of a folder further down, or a smaller depth".to_owned());
     Ok(Made { body, full_bytes, back })
+}
+
+/// What the person's rules keep back, without its names.
+pub(super) fn withheld(count: usize) -> String {
+    let what = if count == 1 { "1 file or folder is".to_owned() } else { format!("{count} files or folders are") };
+    format!("[{what} kept back by the person's rules]")
 }
 
 fn size(bytes: u64) -> String {

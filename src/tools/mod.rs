@@ -13,15 +13,23 @@ mod change;
 #[cfg(unix)]
 mod command;
 pub mod confined;
+#[cfg(unix)]
+mod credentials;
 mod diff;
 mod edit;
+#[cfg(unix)]
 mod environment;
 pub mod folder;
 mod list;
 mod place;
+#[cfg(unix)]
+mod protection;
 mod read;
 mod rules;
+#[cfg(unix)]
+mod scratch;
 mod search;
+mod seen;
 mod specs;
 #[cfg(unix)]
 mod stream;
@@ -31,11 +39,13 @@ pub use acting::Acting;
 
 use crate::domain::consent::{Deed, FileChange};
 use crate::domain::hash::Hash;
+use crate::domain::sight::Sight;
 use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
 use acting::{Acts, Kept};
 use args::Args;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
+use seen::Eyes;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -139,13 +149,13 @@ impl RunTools for Workspace {
             Deed::Change(changes) if self.acting.is_some() => change::carry_out(self, changes, hunks),
             #[cfg(unix)]
             Deed::Run(line) if self.acting.is_some() => command::carry_out(self, line, watch),
-            Deed::Look { .. } => self.look(name, args, &|| watch.cancelled()),
+            Deed::Look { .. } => self.look(name, args, &watch.sight(), &|| watch.cancelled()),
             Deed::Change(_) | Deed::Run(_) | Deed::Foreign { .. } => Done::said(failed(self.unknown(name))),
         }
     }
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.look(name, args, cancelled).output
+        self.look(name, args, &Sight::default(), cancelled).output
     }
 
     fn over(&self, name: &str, args: &str, text: &str) -> Done {
@@ -162,12 +172,12 @@ impl RunTools for Workspace {
         self.acting.as_ref().map_or(0, |acts| acts.options.keep)
     }
 
-    fn files(&self, most: usize) -> (Vec<String>, bool) {
-        attach::files(self, most)
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        attach::files(self, most, Eyes::of_person(sight))
     }
 
-    fn text(&self, path: &str, most: u64) -> Result<String, String> {
-        attach::text(self, path, most).map_err(|stop| match stop {
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        attach::text(self, path, most, Eyes::of_person(sight)).map_err(|stop| match stop {
             Stop::Refused(why) | Stop::Failed(why) => why,
             Stop::Cancelled => "It was stopped.".to_owned(),
         })
@@ -185,12 +195,13 @@ impl RunTools for Workspace {
 
 impl Workspace {
     /// Does a call that only looks.
-    fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> Done {
+    fn look(&self, name: &str, args: &str, sight: &Sight, cancelled: &dyn Fn() -> bool) -> Done {
+        let eyes = Eyes { sight, tool: name };
         done(match name {
             _ if cancelled() => Err(Stop::Cancelled),
-            "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, cancelled)),
-            "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, cancelled)),
-            "search" => Args::parse(args).and_then(|args| search::run(self, &args, cancelled)),
+            "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, eyes, cancelled)),
+            "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, eyes, cancelled)),
+            "search" => Args::parse(args).and_then(|args| search::run(self, &args, eyes, cancelled)),
             "edit_file" | "write_file" | "run" if self.acting.is_some() => {
                 Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
             }

@@ -2,6 +2,7 @@
 //! Not for: finding files.
 
 use super::args::Args;
+use super::seen::Eyes;
 use super::{Made, Stop, Workspace, shown, stop};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,12 +23,12 @@ struct Taken {
     inside: bool,
 }
 
-pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(super) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
     args.needed("path")?;
     let path = args.path()?;
     let first = args.number("start_line")?.unwrap_or(1);
     let wanted = args.number("lines")?;
-    let (file, size) = space.open_file(&path)?;
+    let (file, size) = space.open_seen(&path, eyes)?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {

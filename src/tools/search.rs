@@ -2,6 +2,8 @@
 //! Not for: ranking; matches come in the order of the tree.
 
 use super::args::Args;
+use super::list::withheld;
+use super::seen::Eyes;
 use super::walk::{Kind, Walk};
 use super::{Made, Stop, Workspace, shown};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -16,16 +18,17 @@ const TOGETHER: u64 = 512 << 20;
 /// How much of a matching line is shown.
 const LINE: usize = 300;
 
-pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(super) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
     let matcher = matcher(args.needed("pattern")?)?;
     let path = args.path()?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
-    let mut hunt = Hunt { space, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
+    let mut hunt =
+        Hunt { space, eyes, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
     let is_folder =
         path.as_os_str().is_empty() || space.root.metadata(&path).map_err(|error| super::stop(&path, &error))?.is_dir();
     let mut unread = 0;
     if is_folder {
-        let mut walk = Walk::new(space, &path, usize::MAX)?;
+        let mut walk = Walk::new(space, &path, usize::MAX, eyes)?;
         while let Some(entry) = walk.next() {
             if cancelled() {
                 return Err(Stop::Cancelled);
@@ -38,6 +41,7 @@ pub(super) fn run(space: &Workspace, args: &Args, cancelled: &dyn Fn() -> bool) 
             }
         }
         unread += walk.unread;
+        hunt.found.withheld = walk.withheld;
     } else {
         hunt.file(&path)?;
     }
@@ -80,6 +84,7 @@ fn searcher() -> Searcher {
 /// One search under way.
 struct Hunt<'a> {
     space: &'a Workspace,
+    eyes: Eyes<'a>,
     matcher: RegexMatcher,
     searcher: Searcher,
     cancelled: &'a dyn Fn() -> bool,
@@ -88,7 +93,7 @@ struct Hunt<'a> {
 
 impl Hunt<'_> {
     fn file(&mut self, path: &Path) -> Result<(), Stop> {
-        let (file, size) = self.space.open_file(path)?;
+        let (file, size) = self.space.open_seen(path, self.eyes)?;
         self.found.searched += size.min(FILE);
         self.found.long_files += usize::from(size > FILE);
         let name = shown(path);
@@ -108,6 +113,8 @@ struct Found {
     most: u64,
     searched: u64,
     long_files: usize,
+    /// Files and folders that the person's rules keep back.
+    withheld: usize,
     /// A match had no room any more.
     cut: bool,
     /// Bytes of all matches seen, shown or not.
@@ -140,6 +147,9 @@ impl Found {
         }
         if self.long_files > 0 {
             let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, FILE >> 20);
+        }
+        if self.withheld > 0 {
+            let _ = writeln!(body, "{}", withheld(self.withheld));
         }
         if unread > 0 {
             let _ = writeln!(body, "[{unread} files or folders could not be read]");

@@ -1,6 +1,7 @@
 //! The tools on real folders, and every way out of one that we know of.
 
 use super::*;
+use crate::domain::consent::{Rule, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
@@ -336,11 +337,11 @@ fn files_are_named_and_read_for_a_person_by_the_same_rules() {
     place.write("bin", [1, 0, 2]);
     place.write("latin", [0xe4, b'\n']);
     symlink(place.outer.path().join("out"), place.path("link")).unwrap();
-    let names = |most| place.space.files(most);
+    let names = |most| place.space.files(most, &Sight::default());
     let want = [".gitignore", "bin", "latin", "src/a.rs"].map(str::to_owned).to_vec();
     assert_eq!(names(100), (want.clone(), false));
     assert_eq!(names(2), (want[..2].to_vec(), true));
-    let read = |path: &str, most| place.space.text(path, most);
+    let read = |path: &str, most| place.space.text(path, most, &Sight::default());
     assert_eq!(read("src/a.rs", 100).as_deref(), Ok("fn a() {}\n"));
     assert_eq!(read("src/a.rs", 9), Err("src/a.rs has 10 bytes, more than 9.".to_owned()));
     for (path, why) in [("bin", "no text"), ("latin", "no text"), ("none", "does not exist"), ("src", "is a folder")] {
@@ -367,4 +368,54 @@ proptest! {
         prop_assert!(!out.body.contains(SECRET));
         let _ = place.space.run(tool, &pattern, &|| false);
     }
+}
+
+/// Denies what the shipped example does, and asks about one folder.
+fn sight() -> Sight {
+    let rule = |tool: &str, on: &str, verdict| Rule { tool: tool.into(), on: Some(on.into()), verdict };
+    Sight::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
+}
+
+#[test]
+fn no_tool_shows_a_file_that_a_rule_keeps_back() {
+    let place = Place::new(10_000);
+    place.write("src/a.rs", "fn key() {} // KEY");
+    for name in [".env", "sub/.env.local", "asked/b", ".envs/c", "src/.ENV"] {
+        place.write(name, "KEY=hidden-text");
+    }
+    symlink(".env", place.path("notes")).unwrap();
+    symlink(".envs", place.path("folder")).unwrap();
+    symlink("../asked", place.path("sub/deep")).unwrap();
+    let sight = sight();
+    let call =
+        |name: &str, args: serde_json::Value| place.space.look(name, &args.to_string(), &sight, &|| false).output;
+    for (name, args) in [
+        ("search", json!({"pattern": "KEY"})),
+        ("search", json!({"pattern": "KEY", "path": "sub"})),
+        ("search", json!({"pattern": "KEY", "path": "sub/deep"})),
+        ("search", json!({"pattern": "KEY", "path": "folder"})),
+        ("search", json!({"pattern": "KEY", "path": "folder/c"})),
+        ("search", json!({"pattern": "KEY", "path": "notes"})),
+        ("search", json!({"pattern": "KEY", "path": "./.env"})),
+        ("read_file", json!({"path": "notes"})),
+        ("read_file", json!({"path": "folder/c"})),
+        ("read_file", json!({"path": "sub/deep/b"})),
+        ("list_dir", json!({"depth": 9})),
+        ("list_dir", json!({"path": "folder"})),
+        ("list_dir", json!({"path": "sub/deep"})),
+    ] {
+        let body = call(name, args.clone()).body;
+        let shown = body.contains("hidden-text") || body.lines().any(|line| line.to_lowercase().starts_with(".env"));
+        assert!(!shown && !body.contains("folder/c  ") && !body.contains("deep/b  "), "{name} {args}: {body}");
+    }
+    let found = call("search", json!({"pattern": "KEY"})).body;
+    assert!(found.contains("src/a.rs:1") && found.contains("kept back by the person's rules"), "{found}");
+    assert!(call("read_file", json!({"path": "notes"})).body.contains("deny * \".env*\""));
+    let own = Sight::denying([Rule { tool: "*".into(), on: Some(".env*".into()), verdict: Verdict::Deny }]);
+    assert_eq!(place.space.files(99, &own).0, ["asked/b", "src/a.rs"]);
+    let text = |path: &str| place.space.text(path, 99, &own);
+    assert!(text("notes").unwrap_err().contains("A rule keeps notes from being read") && text("asked/b").is_ok());
+    let answered = sight.answered("read_file", &Deed::Look { what: "asked/b".into() });
+    let read = place.space.look("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
+    assert!(read.body.contains("hidden-text"), "the person said yes to it");
 }

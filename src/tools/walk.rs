@@ -2,6 +2,7 @@
 //! Not for: what is done with the entries.
 
 use super::rules::Rules;
+use super::seen::Eyes;
 use super::{Stop, Workspace, stop};
 use std::path::{Path, PathBuf};
 
@@ -29,16 +30,23 @@ pub(super) struct Entry {
 /// Folders still to be read, and entries still to be handed out: an explicit stack, for trees of any depth.
 pub(super) struct Walk<'a> {
     space: &'a Workspace,
+    eyes: Eyes<'a>,
+    /// The folder that it starts in, and the true name of that where a link led there.
+    start: (PathBuf, Option<PathBuf>),
     stack: Vec<(Entry, usize, Rules)>,
     depth: usize,
+    /// Entries that the person's rules keep back.
+    pub(super) withheld: usize,
     /// Folders that could not be read.
     pub(super) unread: usize,
 }
 
 impl<'a> Walk<'a> {
     /// Starts inside `folder`, which must be readable, and goes `depth` levels down.
-    pub(super) fn new(space: &'a Workspace, folder: &Path, depth: usize) -> Result<Self, Stop> {
-        let mut walk = Self { space, stack: Vec::new(), depth, unread: 0 };
+    pub(super) fn new(space: &'a Workspace, folder: &Path, depth: usize, eyes: Eyes<'a>) -> Result<Self, Stop> {
+        let whole = space.root.canonicalize(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok();
+        let start = (folder.to_owned(), whole.filter(|_| !folder.as_os_str().is_empty()));
+        let mut walk = Self { space, eyes, start, stack: Vec::new(), depth, withheld: 0, unread: 0 };
         let rules = Rules::down_to(space, folder);
         walk.read(folder, 1, &rules)?;
         Ok(walk)
@@ -56,6 +64,12 @@ impl<'a> Walk<'a> {
         Some(entry)
     }
 
+    /// Whether the rules let an entry be shown, by the name it is reached by and by its true one.
+    fn may_show(&self, path: &Path) -> bool {
+        let whole = self.start.1.as_ref().and_then(|whole| Some(whole.join(path.strip_prefix(&self.start.0).ok()?)));
+        self.eyes.show(path) && whole.is_none_or(|whole| self.eyes.show(&whole))
+    }
+
     fn read(&mut self, folder: &Path, level: usize, rules: &Rules) -> Result<(), Stop> {
         let at = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = self.space.root.read_dir(at).map_err(|error| stop(folder, &error))?;
@@ -70,8 +84,13 @@ impl<'a> Walk<'a> {
                 Ok(_) => Kind::Other,
                 Err(_) => continue,
             };
-            if !rules.leave_out(&path, kind == Kind::Folder) {
+            if rules.leave_out(&path, kind == Kind::Folder) {
+                continue;
+            }
+            if self.may_show(&path) {
                 found.push(Entry { path, kind });
+            } else {
+                self.withheld += 1;
             }
         }
         found.sort_unstable_by(|a, b| b.path.cmp(&a.path));

@@ -2,6 +2,7 @@
 //! Not for: what is copied.
 
 use super::terminal;
+use crate::domain::safe::Safe;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,10 +31,20 @@ const XCLIP: Tool = tool("xclip", &["-selection", "clipboard", "-in"]);
 const XSEL: Tool = tool("xsel", &["--clipboard", "--input"]);
 const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 
-/// Copies a text and says how. May take a while: not for the screen's thread where [`native`] is something.
+/// Copies a text without what a terminal would act on or nobody would see, and says how. May take a while: not for the
+/// screen's thread where [`native`] is something.
 pub(super) fn copy(text: &str, native: Option<Native>) -> String {
-    let by = native.filter(|native| give(native, text).is_ok());
-    by.map_or_else(|| terminal::copy(text), |native| format!("Copied {} bytes by {}.", text.len(), native.tool.name))
+    let (text, left) = Safe::copied(text);
+    let by = native.filter(|native| give(native, &text).is_ok());
+    let said = by.map_or_else(
+        || terminal::copy(&text),
+        |native| format!("Copied {} bytes by {}.", text.len(), native.tool.name),
+    );
+    match left {
+        0 => said,
+        1 => format!("{said} A character that nobody sees was left out."),
+        left => format!("{said} {left} characters of escape sequences, or that nobody sees, were left out."),
+    }
 }
 
 /// A program that is there.

@@ -5,11 +5,16 @@ use super::model::title::title;
 use super::msg::{Cmd, Msg};
 use super::{Bench, terminal};
 use crate::config::settings::AUTO;
-use std::io;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 impl Bench {
     /// What touches the person's files. The demo leaves none behind.
     pub(super) fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
+        if let Cmd::SaveUnsaved(path, text) = cmd {
+            let result = save(&path, &text).map_err(|error| error.to_string());
+            return self.take(Msg::Unsaved(path, result));
+        }
         let Some(reading) = &mut self.reading else { return Ok(()) };
         let news = match cmd {
             Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
@@ -53,4 +58,23 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// The file that is offered for what the store could not take.
+pub(super) fn save_to() -> String {
+    let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
+    std::env::temp_dir().join(name).display().to_string()
+}
+
+/// A new file that only its owner can read; one that is there is not overwritten, and one that is not whole does not stay.
+fn save(path: &str, text: &str) -> io::Result<()> {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
+    let path = home.unwrap_or_else(|| path.into());
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(std::fs::remove_file(&path)))
 }

@@ -188,6 +188,7 @@ impl Bench {
             demo: setup.demo,
             policies: setup.policies.clone(),
             mouse: setup.screen.mouse,
+            save_to: dress::save_to(),
         };
         let model = Model {
             size: screen.size(),
@@ -372,7 +373,9 @@ impl Bench {
                 }
                 Cmd::Mouse(on) => terminal::mouse(on)?,
                 Cmd::Notify(text) => terminal::notify(self.model.screen.notify, &text)?,
-                Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) => self.perform_on_files(cmd)?,
+                Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) | Cmd::SaveUnsaved(..) => {
+                    self.perform_on_files(cmd)?
+                }
                 Cmd::Suspend => {
                     system::suspend()?;
                     self.again()?;

@@ -42,6 +42,8 @@ pub enum Msg {
     Coloured(Vec<(u64, Tints)>),
     /// A text was copied, and how.
     Copied(String),
+    /// What the store could not take was written into this file; or why not.
+    Unsaved(String, Result<(), String>),
     /// The program was asked from outside to end, by this signal.
     Signal(i32),
     /// The shell brought the program back.
@@ -89,6 +91,8 @@ pub enum Cmd {
     KeepTheme(String),
     /// Remember how the screen is arranged.
     KeepPanes,
+    /// Write what the store could not take into this new file.
+    SaveUnsaved(String, String),
     /// Read the configuration again; whether a person asked for it.
     Reload(bool),
     /// Tell a person who looks elsewhere.

@@ -3,9 +3,11 @@
 
 use super::msg::Fresh;
 use super::theme::{Theme, Themes};
+use crate::config::folder::FOLDER_FILE;
 use crate::config::keymap::Keymap;
-use crate::config::load::{self, Config, FOLDER_FILE};
+use crate::config::load::{self, Config};
 use crate::config::themes;
+use crate::domain::folder::FolderSettings;
 use crate::domain::hash::Hash;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +78,10 @@ impl Reading {
         };
         // The store stays the one that is open.
         config.paths.store.clone_from(&self.config.paths.store);
-        let (keys, all, notes) = look(&config, light);
+        let (keys, all, mut notes) = look(&config, light);
+        if config.folder != self.config.folder {
+            notes.extend(config.folder.as_ref().and_then(FolderSettings::notice));
+        }
         let fresh = Fresh {
             keys,
             screen: config.settings.screen.clone(),
@@ -108,7 +113,8 @@ impl Reading {
 /// A digest of all files that the configuration is read from.
 fn digest(config: &Config) -> Hash {
     let paths = &config.paths;
-    let mut files = vec![paths.user_file(), paths.keymap_file(), config.workspace.join(FOLDER_FILE)];
+    let mut files =
+        vec![paths.user_file(), paths.keymap_file(), config.workspace.join(FOLDER_FILE), config.folder_record()];
     for folder in [paths.themes_dir(), paths.policies_dir()] {
         let mut inside: Vec<PathBuf> =
             std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();

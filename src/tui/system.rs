@@ -35,6 +35,7 @@ mod unix {
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::Sender;
+    use std::task::Poll;
     use std::thread;
     use std::time::Duration;
     use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
@@ -67,18 +68,43 @@ mod unix {
         term: Listener,
         cont: Listener,
         tstp: Listener,
+        others: Vec<(i32, Listener)>,
     }
+
+    /// Signals that end a program which does not listen; a terminal would be left as the workbench had it.
+    const OTHERS: [Signal; 8] = [
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::VTALARM,
+        Signal::PROF,
+        Signal::XCPU,
+        Signal::TRAP,
+    ];
 
     impl Heard {
         fn listen() -> io::Result<Self> {
+            let other = |it: Signal| Some((it.as_raw(), signal(SignalKind::from_raw(it.as_raw())).ok()?));
             Ok(Self {
                 hup: signal(SignalKind::hangup())?,
                 int: signal(SignalKind::interrupt())?,
                 term: signal(SignalKind::terminate())?,
                 cont: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
                 tstp: signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?,
+                others: OTHERS.into_iter().filter_map(other).collect(),
             })
         }
+    }
+
+    /// The number of the next of the other signals.
+    async fn other(listeners: &mut [(i32, Listener)]) -> i32 {
+        std::future::poll_fn(|context| {
+            let mut each = listeners.iter_mut();
+            let came = each.find_map(|(number, it)| it.poll_recv(context).is_ready().then_some(*number));
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     async fn signals(mut heard: Heard, to: Sender<Msg>) {
@@ -92,6 +118,13 @@ mod unix {
                     Msg::Signal(2)
                 }
                 _ = heard.term.recv() => Msg::Signal(15),
+                number = other(&mut heard.others) => {
+                    // Ctrl+\ in another program that has the terminal is that program's.
+                    if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
+                        continue;
+                    }
+                    Msg::Signal(number)
+                }
                 _ = heard.cont.recv() => {
                     if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;

@@ -232,10 +232,14 @@ fn a_read_only_folder() {
     };
     let read = said(&["message", "list", "--json"]);
     let asked = said(&["ask", "again"]);
+    let chat = home.path("chat.jsonl");
+    std::fs::write(&chat, "{\"role\":\"user\",\"content\":\"brought along\"}\n").unwrap();
+    let imported = said(&["import", &chat.display().to_string()]);
     writable(0o700);
     assert_eq!(read.code, 0, "{}", read.err);
     assert!(read.out.contains("\"hi\""));
     told(&asked, 5, &["read-only"]);
+    told(&imported, 5, &["read-only", "Nothing was imported."]);
     holds(&home, &["hi", "ok"]);
 }
 
@@ -443,4 +447,71 @@ fn a_removed_message_takes_its_copies_on_other_branches_along() {
     assert!(!home.ok(&["plan", "what about it?", "-b", "main", "--request"]).contains("xyzzyplugh"));
     assert_eq!(home.holding("xyzzyplugh"), Vec::<String>::new());
     home.assert_sound();
+}
+
+/// Standard output that refuses everything, as a full disk does: the command says so and fails, and what it did is kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_without_room() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for args in [
+        &["ask", "hi"][..],
+        &["ask", "hi", "--json"],
+        &["plan", "hi"],
+        &["plan", "hi", "--request"],
+        &["export", "--format", "jsonl"],
+        &["export", "--format", "markdown"],
+        &["message", "list"],
+        &["message", "list", "--json"],
+        &["config", "path"],
+        &["man"],
+        &["--version"],
+    ] {
+        let child = home.command(args).stdout(full()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{args:?}: {err}");
+        assert!(err.contains("Standard output cannot be written: No space left on device."), "{args:?}: {err}");
+    }
+    holds(&home, &["hi", "ok", "hi", "ok"]);
+    let blocked = home.command(&["--budget", "10", "plan", "hi", "--json"]).stdout(full()).spawn().unwrap();
+    assert_eq!(blocked.wait_with_output().unwrap().status.code(), Some(3), "a code of its own stays");
+    // A reader that goes away is no failure.
+    let mut child = home.command(&["man"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+/// A store whose file vanished, and one in which something is missing: said, with what to do, and never begun anew in silence.
+#[test]
+fn a_store_that_vanished_and_one_with_a_hole() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "hi"]);
+    let findings = home.json(&["doctor"]);
+    let content = |findings: &Value| {
+        findings.as_array().unwrap().iter().find(|it| it["subject"] == "store content").unwrap().clone()
+    };
+    let well = content(&findings);
+    assert_eq!((&well["ok"], &well["messages"], &well["faults"]), (&true.into(), &"2".into(), &"".into()));
+    for missing in [true, false] {
+        if missing { std::fs::remove_file(home.store()) } else { std::fs::write(home.store(), "") }.unwrap();
+        let said = home.run(&["ask", "again"]);
+        told(&said, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
+        assert_eq!(home.store().exists(), !missing, "nothing was begun");
+        told(&home.run(&["doctor", "--repair"]), 2, &["--yes", ".backup-2"]);
+        let mended = home.json(&["doctor", "--repair", "--yes"]);
+        assert_eq!(mended["moved"].is_null(), missing, "{mended}");
+        holds(&home, &["hi", "ok"]);
+    }
+    let store = rusqlite::Connection::open(home.store()).unwrap();
+    store.execute_batch("DROP INDEX node_by_parent").unwrap();
+    drop(store);
+    let hurt = content(&home.json(&["doctor"]));
+    assert_eq!((&hurt["ok"], &hurt["faults"]), (&false.into(), &"the index node_by_parent is missing".into()));
+    assert!(hurt["todo"].as_str().unwrap().contains("doctor --repair"), "{hurt}");
+    home.ok(&["doctor", "--repair", "--yes"]);
+    assert_eq!(content(&home.json(&["doctor"]))["ok"], true);
+    holds(&home, &["hi", "ok"]);
 }

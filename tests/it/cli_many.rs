@@ -1,6 +1,7 @@
 //! Many programs on one store: nothing is lost, nothing waits in vain, nothing is mixed up.
 
 use crate::support::binary::Home;
+use crate::support::server::{Server, Step, end, stream, words};
 use serde_json::Value;
 
 const PROCESSES: usize = 8;
@@ -66,4 +67,113 @@ fn check(list: &Value, process: usize) {
         assert_eq!((&pair[1]["content"], &pair[1]["status"]), (&"A short answer.".into(), &"complete".into()));
         assert_eq!(pair[1]["parent"], pair[0]["id"]);
     }
+}
+
+/// The texts of a list, each with its parent's number in the list: a straight path where that is always the one before.
+fn assert_straight(list: &Value) -> Vec<String> {
+    let list = list.as_array().unwrap();
+    for pair in list.windows(2) {
+        assert_eq!(pair[1]["parent"], pair[0]["id"], "a straight path");
+    }
+    list.iter().map(|node| node["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// All ask at once on one branch and wait for their turns: nothing is lost, nothing is twice, nothing forks.
+#[test]
+fn eight_programs_take_turns_on_one_branch() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"A short answer.\"}]}\n");
+    home.ok(&["session", "new"]);
+    std::thread::scope(|scope| {
+        for process in 0..PROCESSES {
+            let home = &home;
+            scope.spawn(move || {
+                let said = home.run(&["ask", "--wait", &format!("question {process}")]);
+                assert_eq!((said.code, said.out.as_str()), (0, "A short answer.\n"), "{}", said.err);
+            });
+        }
+    });
+    let texts = assert_straight(&home.json(&["message", "list", "--all"]));
+    let mut asked: Vec<&String> = texts.iter().step_by(2).collect();
+    asked.sort();
+    assert_eq!(
+        asked,
+        (0..PROCESSES).map(|process| format!("question {process}")).collect::<Vec<_>>().iter().collect::<Vec<_>>()
+    );
+    assert_eq!(texts.len(), 2 * PROCESSES);
+    home.assert_sound();
+    let left: Vec<_> = std::fs::read_dir(home.store().with_file_name("owners")).unwrap().flatten().collect();
+    assert!(left.is_empty(), "no file of a claim or of the line is left: {left:?}");
+}
+
+/// One asks and does not come to its end; the others are told so and nothing of theirs is kept or sent.
+#[test]
+fn without_waiting_one_asks_and_the_others_are_refused() {
+    let server = Server::start(vec![vec![stream(), words("First."), Step::Stall, end()]]);
+    let home = Home::asking(&server.base_url());
+    home.ok(&["session", "new"]);
+    let (ended, over) = std::sync::mpsc::channel();
+    let mut started = Vec::new();
+    for process in 0..PROCESSES {
+        let child = home.command(&["ask", &format!("question {process}")]).env("TEST_KEY", "k").spawn().unwrap();
+        started.push(child.id());
+        let ended = ended.clone();
+        std::thread::spawn(move || ended.send((process, crate::support::binary::finish(child))));
+    }
+    let refused: Vec<_> = (1..PROCESSES).map(|_| over.recv().unwrap()).collect();
+    let winner = (0..PROCESSES).find(|process| refused.iter().all(|(other, _)| other != process)).unwrap();
+    for (_, said) in &refused {
+        assert_eq!((said.code, said.out.as_str()), (6, ""), "{}", said.err);
+        let who = format!("Somebody else is asking on main: the command line of process {}, since 2", started[winner]);
+        assert!(said.err.contains(&who), "{who:?} in {}", said.err);
+        assert!(said.err.contains("was not saved and nothing was sent") && said.err.contains("--wait"), "{}", said.err);
+    }
+    server.release();
+    let (process, said) = over.recv().unwrap();
+    assert_eq!((process, said.code, said.out.as_str()), (winner, 0, "First.\n"), "{}", said.err);
+    let texts = assert_straight(&home.json(&["message", "list", "--all"]));
+    assert_eq!(texts, [format!("question {winner}"), "First.".into()]);
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// The one who asks is killed: who waits goes on at once, after what had come. Ctrl+C leaves the line.
+#[cfg(unix)]
+#[test]
+fn who_waits_goes_on_after_a_kill_and_may_leave() {
+    let server = Server::start(vec![vec![Step::Hang], vec![stream(), words("Second."), end()]]);
+    let home = Home::asking(&server.base_url());
+    home.ok(&["session", "new"]);
+    let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
+    let mut first = ask(&["ask", "one"]);
+    let begun = std::time::Instant::now();
+    while server.requests().is_empty() {
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first asks");
+        std::thread::yield_now();
+    }
+    let in_line = || {
+        let names = std::fs::read_dir(home.store().with_file_name("owners")).unwrap().flatten();
+        names.filter(|entry| entry.path().extension().is_some_and(|end| end == "waits")).count()
+    };
+    let until = |count: usize| {
+        while in_line() != count {
+            assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{count} in line");
+            std::thread::yield_now();
+        }
+    };
+    let leaver = ask(&["ask", "--wait", "two"]);
+    until(1);
+    let waiter = ask(&["ask", "--wait", "three"]);
+    until(2);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(leaver.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let left = crate::support::binary::finish(leaver);
+    assert_eq!(left.code, 130, "{}", left.err);
+    assert!(left.err.contains("You left the line. Your message was not saved and nothing was sent."), "{}", left.err);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let said = crate::support::binary::finish(waiter);
+    assert_eq!((said.code, said.out.as_str()), (0, "Second.\n"), "{}", said.err);
+    assert!(said.err.contains("Somebody else is asking on main"), "why it waits: {}", said.err);
+    let texts = assert_straight(&home.json(&["message", "list", "--all"]));
+    assert_eq!(texts, ["one", "three", "Second."]);
+    assert_eq!(server.requests().len(), 2, "nothing is sent again");
 }

@@ -254,6 +254,25 @@ fn rules_speak_where_a_person_said_so() {
     );
 }
 
+/// No rule and no yes to something else lets a tool change a file that steers the program.
+#[test]
+fn a_file_that_steers_the_program_is_asked_about_alone() {
+    for path in [".mcp.json", "AGENTS.md", "sub/.claude/skills/x/SKILL.md"] {
+        let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
+        let mut scene = scene(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
+        let asking = scene.asked("Write it.");
+        assert!(asking.deed.steers().is_some_and(|(named, _)| named == path));
+        let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
+        let refused =
+            scene.client.ask(Request::Consent { branch: scene.branch, index: asking.index, consent: yes(), always });
+        assert!(refused.unwrap_err().to_string().contains("steers the program"));
+        assert_eq!(scene.shelf.of(path), None);
+        let from = scene.word(asking.index, yes(), None);
+        scene.client.closed(from, scene.branch);
+        assert_eq!(scene.shelf.of(path).as_deref(), Some("x\n"));
+    }
+}
+
 #[test]
 fn a_turn_that_is_stopped_while_it_asks_changes_nothing() {
     let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());

@@ -157,7 +157,7 @@ fn a_kill_before_the_first_word() {
 fn no_room(home: &Home, server: &Server) -> std::process::Command {
     home.ok(&["session", "new"]);
     let size = std::fs::metadata(home.store()).unwrap().len() / 1_024 + 48;
-    let line = format!("ulimit -S -f {size}; trap '' XFSZ; exec {} ask 'a question'", env!("CARGO_BIN_EXE_pleach"));
+    let line = format!("ulimit -S -f {size}; exec {} ask 'a question'", env!("CARGO_BIN_EXE_pleach"));
     let mut command = std::process::Command::new("/bin/bash");
     command.args(["-c", &line]).env_clear().envs(home.env()).env("OPENAI_BASE_URL", server.base_url());
     command.current_dir(home.workspace()).stdin(std::process::Stdio::null());
@@ -225,5 +225,116 @@ fn a_full_disk_in_the_middle_of_an_answer() {
         }
         home.assert_sound();
         assert_eq!(server.requests().len(), 1);
+    }
+}
+
+/// How often each kind of write is killed; `PLEACH_KILLS` widens it.
+fn kills_of_each() -> u64 {
+    std::env::var("PLEACH_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(3)
+}
+
+/// Starts a command and kills it at some moment of its life, whose usual length is known.
+fn killed(home: &Home, args: &[&str], chance: &mut Chance, length: Duration) {
+    let mut child = home.command(args).spawn().unwrap();
+    let moment = chance.below(u64::try_from(length.as_micros()).unwrap() + 2_000);
+    // The moment of the kill is what is tried here; nothing is waited for.
+    std::thread::sleep(Duration::from_micros(moment));
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+/// The texts of the path that is stood on.
+fn texts(home: &Home) -> Vec<String> {
+    let list = home.json(&["message", "list"]);
+    list.as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The program's own opinion of the store, and SQLite's.
+fn assert_well(home: &Home, what: &str) {
+    for finding in home.json(&["doctor"]).as_array().unwrap() {
+        let subject = finding["subject"].as_str().unwrap();
+        assert!(!subject.starts_with("store") || finding["ok"] == true, "{what}: {finding}");
+    }
+    home.assert_sound();
+}
+
+fn lines(from: usize, count: usize) -> String {
+    (from..from + count).map(|n| format!("{{\"role\":\"user\",\"content\":\"line {n} of a chat\"}}\n")).collect()
+}
+
+/// Each kind of write, killed at any moment: it is done whole or not at all, and what was there before stays.
+#[test]
+fn a_kill_in_any_write_loses_nothing() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"An answer.\"}]}\n");
+    home.ok(&["ask", "the first question"]);
+    let begun = Instant::now();
+    home.ok(&["ask", "the second question"]);
+    let length = begun.elapsed();
+    let (mut chance, mut converted) = (Chance(7), None);
+    for round in 0..kills_of_each() {
+        // A question: what was acknowledged is the beginning of what is there now.
+        let before = texts(&home);
+        killed(&home, &["ask", &format!("question {round}")], &mut chance, length);
+        let after = texts(&home);
+        assert!(after.starts_with(&before) && after.len() <= before.len() + 2, "ask: {before:?} and then {after:?}");
+        assert_well(&home, "ask");
+
+        // An import: all of it or nothing.
+        let file = home.path(&format!("chat-{round}.jsonl"));
+        std::fs::write(&file, lines(usize::try_from(round).unwrap() * 1_000, 300)).unwrap();
+        let own = home.json(&["session", "list"])[0]["id"].as_str().unwrap().to_owned();
+        killed(&home, &["import", &file.display().to_string()], &mut chance, length);
+        for session in home.json(&["session", "list"]).as_array().unwrap() {
+            let id = session["id"].as_str().unwrap();
+            let count = home.json(&["-s", id, "message", "list"]).as_array().unwrap().len();
+            assert!(id == own || count == 300 || count == after.len(), "import: {count} messages");
+        }
+        // Stands on the conversation again.
+        home.ok(&["-s", &own, "message", "list"]);
+        assert_well(&home, "import");
+
+        // Removal and undo: before or after, nothing between.
+        let word = format!("remove-me-{round}");
+        home.ok(&["ask", &word]);
+        let before = texts(&home);
+        let asked = home.json(&["message", "list"]);
+        let id = asked.as_array().unwrap().iter().rev().find(|node| node["role"] == "user").unwrap()["id"].clone();
+        killed(&home, &["message", "remove", id.as_str().unwrap(), "--yes"], &mut chance, length);
+        let after = texts(&home);
+        assert_eq!(after.len(), before.len(), "the place stays");
+        assert_well(&home, "removal");
+        if !after.contains(&word) {
+            assert_eq!(home.holding(&word), Vec::<String>::new(), "removed, and nowhere any more");
+        }
+        home.ok(&["ask", "to be undone"]);
+        let (before, without) = (texts(&home), after);
+        killed(&home, &["undo"], &mut chance, length);
+        let after = texts(&home);
+        assert!(after == before || after == without, "undo: {before:?} and then {after:?}");
+        assert_well(&home, "undo");
+
+        // A store of an older schema: it stays that or becomes a present one, and holds what it held.
+        let old = Home::scripted("");
+        std::fs::create_dir_all(old.store().parent().unwrap()).unwrap();
+        std::fs::copy("tests/fixtures/store-v1.db", old.store()).unwrap();
+        killed(&old, &["session", "list"], &mut chance, length);
+        let list = old.json(&["session", "list"]);
+        assert_eq!(list, *converted.get_or_insert_with(|| list.clone()), "conversion");
+        assert_well(&old, "conversion");
+
+        // A backup: under its name there is a whole one or none.
+        let folder = home.store().parent().unwrap().to_path_buf();
+        let backups = || {
+            let entries = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+            entries.filter(|path| path.to_string_lossy().ends_with('Z')).collect::<Vec<_>>()
+        };
+        backups().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        killed(&home, &["session", "list"], &mut chance, length);
+        for file in backups() {
+            let copy = rusqlite::Connection::open(&file).unwrap();
+            let verdict: String = copy.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+            assert_eq!(verdict, "ok", "backup");
+        }
+        assert_well(&home, "backup");
     }
 }

@@ -1,6 +1,7 @@
 //! Turns through the whole engine: what is sent once, what is kept, what comes back, and what two windows do to each other.
 
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
+use crate::support::server::{Server, end, send, stream, words};
 use pleach::domain::branch::Overrides;
 use pleach::domain::evidence::SkipWhy;
 use pleach::domain::failure::{Failure, FailureKind};
@@ -156,7 +157,7 @@ fn every_bad_end_has_its_own() {
     let ends: Vec<(Role, End)> =
         path(&bench.store(), session, branch).iter().map(|node| (node.head.role, node.head.end)).collect();
     let (user, answer) = (|| (Role::User, End::Complete), |end| (Role::Assistant, end));
-    let expected = [user(), answer(End::Errored), user(), answer(End::Truncated), user(), answer(End::Complete)];
+    let expected = [user(), answer(End::Errored), user(), answer(End::Truncated), user(), answer(End::Errored)];
     assert_eq!(ends, expected);
     assert_eq!(model.bodies().len(), 5);
 }
@@ -170,7 +171,10 @@ fn another_body_is_another_run_and_never_a_third() {
         quirky(Quirk::NoTemperature),
     ]);
     let bench = Bench::new(&model);
-    let mut client = bench.start();
+    let warm = |setup: &mut pleach::engine::setup::Setup| {
+        setup.profiles.values_mut().for_each(|profile| profile.temperature = Some(0.5));
+    };
+    let mut client = bench.start_with(warm);
     let branch = client.session();
     assert!(client.say(branch, "hi").failure.is_none());
     let runs = client.runs();
@@ -183,10 +187,55 @@ fn another_body_is_another_run_and_never_a_third() {
     assert!(again.failure.is_some());
     assert_eq!(model.bodies().len(), 4);
     client.stop();
-    let mut next = bench.start();
+    let mut next = bench.start_with(warm);
     next.open();
     next.say(branch, "later");
     assert!(String::from_utf8_lossy(&model.bodies()[4]).contains("max_completion_tokens"));
+    assert!(!String::from_utf8_lossy(&model.bodies()[4]).contains("temperature"));
+}
+
+/// A server that asks for what the request is already: its sentence stands, and nothing is learned of it.
+#[test]
+fn the_same_bytes_are_never_posted_twice() {
+    let model = Model::new([quirky(Quirk::NoTemperature), text("fine")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let closed = client.say(branch, "hi");
+    let failure = closed.failure.unwrap();
+    assert_eq!((closed.draft, failure.what.as_str()), (Some(message("hi")), "The server said no."));
+    assert!(failure.todo.contains("not sent again"), "{failure}");
+    assert_eq!((model.bodies().len(), client.runs().len()), (1, 1));
+    let forget = Request::ForgetQuirks { profile: None, model: None, quirk: None };
+    assert!(client.ask(forget).unwrap_err().todo.contains("None is known"));
+    assert!(client.say(branch, "hi").failure.is_none());
+}
+
+#[test]
+fn calls_with_one_id_get_ids_of_their_own() {
+    let two = |a: &str, b: &str| {
+        let call = |index: u32, id: &str| serde_json::json!({"index": index, "id": id, "function": {"name": "echo", "arguments": "{}"}});
+        let calls = serde_json::json!({"choices": [{"delta": {"tool_calls": [call(0, a), call(1, b)]}, "finish_reason": "tool_calls"}]});
+        vec![stream(), send(&format!("data: {calls}\n\ndata: [DONE]\n\n"))]
+    };
+    let server = Server::start_posts(vec![two("dup", "dup"), two("dup", "own"), vec![stream(), words("done"), end()]]);
+    let mut bench = Bench::http(&server);
+    bench.tools = Some(Arc::new(Echo));
+    let mut client = bench.start();
+    let branch = client.session();
+    assert!(client.say(branch, "hi").failure.is_none());
+    let posts = server.requests().into_iter().filter(|request| request.method == "POST");
+    let last: serde_json::Value = serde_json::from_slice(&posts.last().unwrap().body).unwrap();
+    let messages = last["messages"].as_array().unwrap();
+    let called: Vec<&str> =
+        messages.iter().filter_map(|m| m["tool_calls"].as_array()).flatten().filter_map(|c| c["id"].as_str()).collect();
+    let answered: Vec<&str> = messages.iter().filter_map(|m| m["tool_call_id"].as_str()).collect();
+    assert_eq!((called.len(), &called), (4, &answered), "each call has its result, in order");
+    assert_eq!(called.iter().collect::<std::collections::HashSet<_>>().len(), 4, "{called:?}");
+    assert_eq!((called[0], called[3]), ("dup", "own"));
+    let said = |at: usize| client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains(called[at])));
+    assert!(said(1) && said(2));
+    assert!(client.runs().iter().map(|run| run.diagnostics.len()).eq([1, 1, 0]));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod active;
 mod branching;
+#[cfg(target_os = "linux")]
+mod cage;
 mod cli;
 mod cli_bad;
 mod cli_exchange;
@@ -12,11 +14,13 @@ mod compaction;
 mod condensed;
 mod consent;
 mod crash;
+mod denied;
 mod dense;
 mod edited;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
+mod folder;
 mod foreign;
 mod hands;
 mod laws;
@@ -41,3 +45,4 @@ mod traces;
 mod versions;
 mod whatif;
 mod wire;
+mod wire_faults;

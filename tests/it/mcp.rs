@@ -11,6 +11,7 @@ use pleach::domain::ids::BranchId;
 use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way, offered_name};
 use pleach::domain::message::Role;
 use pleach::domain::resolved;
+use pleach::domain::sight::Sight;
 use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
@@ -92,6 +93,10 @@ struct Watching {
 }
 
 impl Watch for Watching {
+    fn sight(&self) -> Sight {
+        Sight::default()
+    }
+
     fn cancelled(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }

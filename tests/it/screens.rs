@@ -89,6 +89,7 @@ impl Stage {
                 Cmd::KeepPanes => self.kept.push("panes".into()),
                 Cmd::Reload(asked) => self.kept.push(format!("reload {asked}")),
                 Cmd::Notify(text) => self.kept.push(format!("notify {text}")),
+                Cmd::SaveUnsaved(path, lines) => self.kept.push(format!("{path}\n{lines}")),
                 Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
             }
         }

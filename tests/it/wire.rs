@@ -35,7 +35,7 @@ fn timing() -> Timing {
 
 fn wire() -> Wire {
     Wire::new(
-        "{ \"model\" :\"m\",\n\t\"messages\":[{\"role\":\"user\",\"content\":\"hé 日\"}], \"stream\":true }".into(),
+        "{ \"model\" :\"m\",\n\t\"messages\":[{\"role\":\"user\",\"content\":\"hé 日\"}], \"stream\":true, \"stream_options\":{} }".into(),
     )
 }
 
@@ -299,10 +299,12 @@ fn a_long_retry_after_is_told_and_not_waited_for() {
 
 #[test]
 fn failing_servers_are_asked_as_often_as_the_profile_says() {
-    let (call, requests) = scripted(vec![json(503, &[], "{\"error\":{\"message\":\"overloaded\"}}")]);
-    assert_eq!((call.outcome.end, kind(&call), requests.len()), (CallEnd::Errored, Some(Kind::Server), 4));
-    assert_eq!(retries(&call).iter().map(|retry| retry.0).collect::<Vec<_>>(), [2, 3, 4]);
-    assert_eq!(call.outcome.attempts, 4);
+    for (status, expected) in [(503, Kind::Server), (408, Kind::Refused)] {
+        let (call, requests) = scripted(vec![json(status, &[], "{\"error\":{\"message\":\"later\"}}")]);
+        assert_eq!((call.outcome.end, kind(&call), requests.len()), (CallEnd::Errored, Some(expected), 4));
+        assert_eq!(retries(&call).iter().map(|retry| retry.0).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(call.outcome.attempts, 4);
+    }
 }
 
 #[test]
@@ -324,6 +326,8 @@ fn what_does_not_pass_is_asked_once() {
             "{\"error\":{\"message\":\"Unknown parameter: 'stream_options'\",\"param\":\"stream_options\"}}",
             Kind::Body(Quirk::NoStreamOptions),
         ),
+        (400, "{\"error\":{\"message\":\"temperature is not supported\",\"param\":\"temperature\"}}", Kind::Refused),
+        (400, "{\"error\":{\"message\":\"tools are not supported\"}}", Kind::Refused),
         (404, "{\"error\":{\"message\":\"model x not found\"}}", Kind::Model),
     ];
     for (status, body, expected) in cases {

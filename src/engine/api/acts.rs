@@ -50,6 +50,20 @@ pub enum MemoryAct {
     Delete,
 }
 
+/// What is wanted of the folder's own settings file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FolderAct {
+    /// How it stands; answered by [`Answer::FolderSettings`](super::Answer::FolderSettings).
+    Show,
+    /// What a person says to its settings.
+    Say {
+        /// Which: the digest that was shown.
+        digest: crate::domain::hash::Hash,
+        /// They may be used.
+        yes: bool,
+    },
+}
+
 /// What is asked about rules about calls to tools.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RuleAct {

@@ -212,6 +212,8 @@ pub enum Event {
     Notice(String),
     /// A sentence that must be seen.
     Alarm(String),
+    /// The store cannot be written, which must be seen; nothing once it can be again.
+    Room(Option<String>),
 }
 
 /// Where events go. A bounded queue would stop the engine when the screen stalls, so receivers must keep draining.

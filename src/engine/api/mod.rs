@@ -14,7 +14,8 @@ mod traces;
 mod view;
 
 pub use acts::{
-    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+    Act, CodeAct, Condense, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct,
+    Which,
 };
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};

@@ -2,13 +2,15 @@
 //! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
 
 use super::acts::{
-    Act, CodeAct, Condense, Exact, FileAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct, Which,
+    Act, CodeAct, Condense, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct,
+    Which,
 };
 use super::draft::{Draft, Item, Named};
 use super::project::ProjectAct;
 use super::traces::TraceAct;
 use crate::domain::branch::Overrides;
 use crate::domain::consent::{Consent, Rule, RuleScope};
+use crate::domain::damage::BackupAct;
 use crate::domain::hash::Hash;
 use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::mark::Atom;
@@ -202,6 +204,8 @@ pub enum Request {
         /// The plan on the screen.
         plan: Option<Hash>,
     },
+    /// Waits until no other program asks on a branch, answered when the next `Ask` is ours; or (false) gives that back.
+    Turn(BranchId, bool),
     /// Stops the open turn of a branch; what came is kept.
     Cancel {
         /// Which.
@@ -231,10 +235,9 @@ pub enum Request {
         text: String,
     },
     /// Rebuilds the state from the state blocks in the messages of the window.
-    RebuildState {
-        /// Which branch.
-        branch: BranchId,
-    },
+    RebuildState(BranchId),
+    /// Takes the state that came with an import and waits on a branch (undoable).
+    AdoptState(BranchId),
     /// A person's word on a call that waits for it.
     Consent {
         /// On which branch.
@@ -255,6 +258,8 @@ pub enum Request {
         /// Yes or no.
         trusted: bool,
     },
+    /// The folder's own settings file: how it stands, or what a person says to it.
+    FolderSettings(FolderAct),
     /// Calls to tools: all, one whole, one again.
     Traces(TraceAct),
     /// The calls of a session, newest last.
@@ -407,6 +412,17 @@ pub enum Request {
     Meters,
     /// Looks for servers and reports (also at first start).
     Doctor,
+    /// Forgets what was learned from a server's refusals.
+    ForgetQuirks {
+        /// Of one profile only.
+        profile: Option<String>,
+        /// Of one model only.
+        model: Option<String>,
+        /// One quirk only.
+        quirk: Option<crate::domain::model::Quirk>,
+    },
+    /// Copies of the store that hold what was removed from it.
+    Backups(BackupAct),
     /// Appends a message without calling a model.
     AddMessage {
         /// To which branch.

@@ -7,6 +7,7 @@ use crate::domain::code::{CodeFound, IndexStatus, Named, Scaffold, Sourced};
 use crate::domain::compare::Comparison;
 use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
 use crate::domain::consent::{Rule, RuleScope};
+use crate::domain::damage::Holding;
 use crate::domain::diff::{ItemHistory, PlanDiff};
 use crate::domain::evidence::RetrievalSet;
 use crate::domain::failure::Failure;
@@ -45,6 +46,8 @@ pub struct FileList {
 /// What a request came to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
+    /// The folder's own settings file, where there is one.
+    FolderSettings(Option<Box<crate::domain::folder::FolderSettings>>),
     /// All tools.
     Toolbox(Box<crate::domain::toolbox::Toolbox>),
     /// Rules about calls to tools, with where each stands.
@@ -127,6 +130,8 @@ pub enum Answer {
     Meters(Vec<Learned>),
     /// What was found.
     Doctor(Vec<Finding>),
+    /// The copies of the store that there are, newest first.
+    Backups(Vec<Holding>),
     /// What the index of a workspace's code holds.
     Indexed(Box<IndexStatus>),
     /// Code that a question is about.

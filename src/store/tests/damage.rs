@@ -46,7 +46,7 @@ fn stored(place: &Place, backup: bool) -> PathBuf {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     if backup {
-        store.backup().unwrap();
+        store.backup(3).unwrap();
     }
     scene(&store, ["four", "five", "six"]);
     store.close();
@@ -97,7 +97,10 @@ fn the_log_goes_with_its_file() {
     std::fs::write(elsewhere.path().with_file_name("pleach.db-wal"), &wal).unwrap();
     let mended = set_aside(&elsewhere.path(), StartWith::Empty).unwrap();
     assert_eq!(std::fs::read(format!("{}-wal", mended.moved)).unwrap(), wal);
-    assert!(!elsewhere.path().exists() && !elsewhere.path().with_file_name("pleach.db-wal").exists());
+    assert!(
+        open(&elsewhere.path()).store.sessions().unwrap().is_empty()
+            && !elsewhere.path().with_file_name("pleach.db-wal").exists()
+    );
 }
 
 #[test]
@@ -149,6 +152,69 @@ fn what_can_still_be_read_is_read() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n");
     behead(&place.path());
     assert!(salvage(&place.path()).is_empty());
+}
+
+#[test]
+fn a_store_without_content_beside_a_backup_is_asked_about() {
+    for (missing, start) in
+        [(true, StartWith::Backup), (true, StartWith::Empty), (false, StartWith::Backup), (false, StartWith::Empty)]
+    {
+        let place = Place::new();
+        let path = stored(&place, true);
+        if missing { std::fs::remove_file(&path) } else { std::fs::write(&path, "") }.unwrap();
+        let opened = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
+        let error = opened.err().unwrap().to_string();
+        assert!(error.contains("although there is a backup of it"), "{error}");
+        assert_eq!(path.exists(), !missing, "nothing is made");
+        assert_eq!(look(&path, false).unwrap().unwrap().backups.len(), 1);
+        let mended = set_aside(&path, start).unwrap();
+        assert_eq!(mended.moved.is_empty(), missing);
+        for _ in 0..2 {
+            let sessions = open(&path).store.sessions().unwrap().len();
+            assert_eq!(sessions, usize::from(start == StartWith::Backup), "and it is not asked again");
+        }
+        assert_eq!(look(&path, true).unwrap(), None);
+    }
+    let place = Place::new();
+    let path = stored(&place, false);
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it is new");
+}
+
+/// Damage of which SQLite's own check knows nothing.
+#[test]
+fn what_stands_on_sound_pages_is_examined() {
+    for (harm, fault) in [
+        ("DROP TABLE tag", "the table tag is missing"),
+        ("DROP INDEX node_by_parent", "the index node_by_parent is missing"),
+        ("DROP VIEW node_text", "the view node_text is missing"),
+        ("ALTER TABLE tag ADD COLUMN more TEXT", "the table tag is not as this program makes it"),
+        (
+            "DROP INDEX branch_by_head; CREATE INDEX branch_by_head ON branch (name)",
+            "the index branch_by_head is not as this program makes it",
+        ),
+        ("UPDATE branch SET head = zeroblob(16)", "the head of the branch"),
+        ("UPDATE node SET parent = zeroblob(16) WHERE parent IS NOT NULL", "the parent of a message is missing"),
+        ("UPDATE node SET parent = id WHERE parent IS NULL", "hang on no first message"),
+        ("UPDATE node SET parts = replace(parts, 'one', 'own')", "is not the one that its hash names"),
+        ("DELETE FROM body", "the text of a message is missing"),
+        ("UPDATE body SET text = text || '!'", "is not the one that its hash names"),
+        ("DELETE FROM session", "the session of the branch"),
+    ] {
+        let place = Place::new();
+        let store = place.open();
+        scene(&store, ["one", &"two ".repeat(2_000), "three"]);
+        let seen = store.examine().unwrap();
+        assert_eq!((seen.faults.as_slice(), seen.messages, seen.branches), ([].as_slice(), 3, 1));
+        assert_eq!(seen.contents, 4, "three messages and a large text");
+        store.close();
+        let conn = Connection::open(place.path()).unwrap();
+        conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {harm}")).unwrap();
+        drop(conn);
+        let found = look(&place.path(), true).unwrap().unwrap_or_else(|| panic!("{harm}: not found"));
+        assert!(found.why.contains(fault), "{harm}: {}", found.why);
+        assert!(!set_aside(&place.path(), StartWith::Empty).unwrap().moved.is_empty(), "{harm}");
+    }
 }
 
 /// As a program leaves it that is killed: a lock file that nobody holds.

@@ -26,7 +26,7 @@ fn only_the_owner_reads_the_files() {
     let place = Place::new();
     let store = place.open();
     scene(&store, ["a", "b", "c"]);
-    store.backup().unwrap();
+    store.backup(3).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let folder = place.path().parent().unwrap().to_owned();
     assert_eq!(mode(&folder), 0o700);
@@ -101,7 +101,7 @@ fn read_only_reads_and_refuses_writes() {
     store.write(title()).unwrap();
     assert_ne!(looker.data_version().unwrap(), before);
     assert!(matches!(looker.write(title()), Err(StoreError::ReadOnly)));
-    assert!(matches!(looker.backup(), Err(StoreError::ReadOnly)));
+    assert!(matches!(looker.backup(3), Err(StoreError::ReadOnly)));
     looker.post(title());
     assert!(looker.owner_alive(store.owner()));
 }
@@ -215,8 +215,8 @@ fn backups_open_as_stores_and_are_made_once_a_day() {
     for day in ["2020-01-01", "2020-01-02", "2020-01-03"] {
         std::fs::write(beside(&place.path(), &format!(".backup-{day}T000000Z")), "old").unwrap();
     }
-    store.backup().unwrap();
-    store.backup().unwrap();
+    store.backup(3).unwrap();
+    store.backup(3).unwrap();
     let made = store.backups();
     assert_eq!(made.len(), 3);
     assert!(made[0].to_string_lossy().contains("2020-01-02"));

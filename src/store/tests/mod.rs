@@ -8,6 +8,7 @@ mod find;
 mod many;
 mod memory;
 mod migrate;
+mod plans;
 mod purge;
 mod roundtrip;
 
@@ -95,6 +96,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }
@@ -145,6 +147,7 @@ fn card(scene: &Scene, status: RunStatus) -> RunCard {
         total_ms: None,
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: 20,
     }

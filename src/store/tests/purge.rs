@@ -35,6 +35,7 @@ fn version(head: &NodeHead) -> StateVersion {
         edited: false,
         branch: None,
         withdrawn: false,
+        offered: false,
         version: 1,
         at: 1,
         pins: Vec::new(),
@@ -98,7 +99,7 @@ fn a_removed_message_leaves_no_trace() {
             Write::PutRun(Box::new(run.clone())),
             Write::PutState { session, version },
             Write::PutTrace { session, trace },
-            Write::PutPlan { id: run.plan, body: plan },
+            Write::PutPlan { id: run.plan, branch: scene.branch, body: plan },
             Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]),
             Write::Title { session, title: said.clone() },
         ])
@@ -152,7 +153,7 @@ fn a_deleted_session_leaves_what_others_share() {
         store
             .write(vec![
                 Write::PutNodes { session, nodes: vec![node] },
-                Write::PutPlan { id: run.plan, body },
+                Write::PutPlan { id: run.plan, branch: scene.branch, body },
                 Write::PutRun(Box::new(run)),
             ])
             .unwrap();

@@ -210,6 +210,7 @@ fn states_and_operations() {
         edited: true,
         branch: Some(scene.branch),
         withdrawn: false,
+        offered: false,
         version: 1,
         at: 3,
         pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],
@@ -328,9 +329,9 @@ fn plans_traces_usage_counts_settings() {
     let put = |call: &str, status| Write::PutTrace { session, trace: Box::new(trace(call, status)) };
     store
         .write(vec![
-            Write::PutPlan { id: plan, body: "{\"a\":1}".into() },
-            Write::PutPlan { id: plan, body: "{\"other\":1}".into() },
-            Write::PutPlan { id: Hash([0xac; 32]), body: "{}".into() },
+            Write::PutPlan { id: plan, branch: scene.branch, body: "{\"a\":1}".into() },
+            Write::PutPlan { id: plan, branch: scene.branch, body: "{\"other\":1}".into() },
+            Write::PutPlan { id: Hash([0xac; 32]), branch: scene.branch, body: "{}".into() },
             Write::PutRun(Box::new(run.clone())),
             put("one", None),
             put("two", Some(ToolStatus::Failed)),

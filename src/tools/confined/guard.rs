@@ -2,14 +2,14 @@
 //! of it when the command ends, when the program asks for it or is gone, or when there are too many processes.
 //! Not for: time limits and output (`tools::command`).
 
-use super::{Orders, Report, Stage};
+use super::{Orders, Report, Space, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait};
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long what is asked to end may take.
@@ -25,53 +25,101 @@ pub(super) fn run(orders: Orders) -> Report {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let processes = orders.processes;
     match start(orders) {
-        Ok(shell) => Guard::new(shell, processes).watch(),
-        Err(error) => Report { failed: Some(error.to_string()), ..Report::default() },
+        Ok(guard) => guard.watch(Crowd::new(processes)),
+        Err(why) => Report { failed: Some(why), ..Report::default() },
     }
 }
 
-fn start(mut orders: Orders) -> io::Result<Pid> {
+/// Finds out whether a command can have the namespaces that are asked for, and what else it can have in them.
+pub(super) fn probe(mut orders: Orders) -> u8 {
+    let tried = enter(&orders).and_then(|()| {
+        orders.stage = Stage::Trial;
+        let mut child = spawn(&orders, Stdio::null()).map_err(|error| error.to_string())?;
+        child.wait().map_err(|error| error.to_string())
+    });
+    u8::from(!tried.is_ok_and(|status| status.success()))
+}
+
+fn start(mut orders: Orders) -> Result<Guard, String> {
     orders.stage = Stage::Inside;
     orders.priority = rustix::process::getpriority_process(None).unwrap_or(0);
-    let text = serde_json::to_string(&orders)?;
+    #[cfg(target_os = "linux")]
+    {
+        orders.threads = super::processes::threads_of(rustix::process::getuid().as_raw());
+    }
+    enter(&orders)?;
+    let first = orders.need.space == Space::Whole;
+    let told = |error: io::Error| error.to_string();
+    let said = || io::stdout().as_fd().try_clone_to_owned();
+    let mut child = spawn(&orders, if first { Stdio::piped() } else { said().map_err(told)?.into() }).map_err(told)?;
+    let pid = Pid::from_child(&child);
+    // Where this user may, the guard goes before what it guards.
+    let _ = rustix::process::setpriority_process(None, -10);
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    let wake = child.stderr.take().map_or_else(|| ends(pid), |words| Some(words.into()));
+    Ok(Guard { child: pid, first, wake, report: Report::default(), ended: false })
+}
+
+#[cfg(target_os = "linux")]
+fn enter(orders: &Orders) -> Result<(), String> {
+    super::space::enter(orders, orders.need.space)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(_: &Orders) -> Result<(), String> {
+    Ok(())
+}
+
+/// What becomes readable when a process ends.
+#[cfg(target_os = "linux")]
+fn ends(pid: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ends(_: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// This program anew, in a group of processes of its own, with its orders.
+fn spawn(orders: &Orders, errors: Stdio) -> io::Result<Child> {
+    let text = serde_json::to_string(orders)?;
     let mut child = Command::new(super::this_program()?)
         .arg(super::ARGUMENT)
         .stdin(Stdio::piped())
         .stdout(Stdio::inherit())
-        .stderr(io::stdout().as_fd().try_clone_to_owned()?)
+        .stderr(errors)
         .process_group(0)
         .spawn()?;
-    let shell = Pid::from_child(&child);
     if let Some(mut input) = child.stdin.take() {
         writeln!(input, "{text}")?;
     }
-    // Where this user may, the guard goes before what it guards.
-    let _ = rustix::process::setpriority_process(None, -10);
-    Ok(shell)
+    Ok(child)
 }
 
 struct Guard {
-    shell: Pid,
+    /// The shell, or the first process of its namespace.
+    child: Pid,
+    /// It is the first process of a namespace: it says how the shell ended, and with it all others end.
+    first: bool,
+    /// What becomes readable when the shell has ended, or the child.
+    wake: Option<OwnedFd>,
     report: Report,
     /// The shell has ended.
     ended: bool,
-    crowd: Crowd,
 }
 
 impl Guard {
-    fn new(shell: Pid, processes: u32) -> Self {
-        Self { shell, report: Report::default(), ended: false, crowd: Crowd::new(processes) }
-    }
-
-    fn watch(mut self) -> Report {
+    fn watch(mut self, mut crowd: Crowd) -> Report {
         let mut stopping: Option<Instant> = None;
         loop {
-            let asked = asked(stopping.is_none(), Duration::from_millis(10));
+            let asked = self.asked(stopping.is_none(), Duration::from_millis(10));
             self.reap();
             if self.ended {
                 break;
             }
-            if self.is_swarm() {
+            if self.is_swarm(&mut crowd) {
                 break;
             }
             match stopping {
@@ -84,13 +132,13 @@ impl Guard {
             }
         }
         let by_itself = self.ended && stopping.is_none();
-        let rest = if by_itself && !self.is_swarm() { living().len() } else { 0 };
+        let rest = if by_itself && !self.is_swarm(&mut crowd) { self.living().len() } else { 0 };
         if rest > 0 {
             self.report.left = rest;
             self.signal(Signal::TERM);
             let since = Instant::now();
-            while since.elapsed() < REST && !self.is_swarm() && !living().is_empty() {
-                asked(false, Duration::from_millis(5));
+            while since.elapsed() < REST && !self.is_swarm(&mut crowd) && !self.living().is_empty() {
+                self.asked(false, Duration::from_millis(5));
                 self.reap();
             }
         }
@@ -99,13 +147,30 @@ impl Guard {
     }
 
     /// Whether there are too many; then the first blow is done at once.
-    fn is_swarm(&mut self) -> bool {
-        let swarm = self.report.swarm || self.crowd.is_too_large(self.shell, self.ended);
+    fn is_swarm(&mut self, crowd: &mut Crowd) -> bool {
+        let swarm = self.report.swarm || crowd.is_too_large(self);
         if swarm && !self.report.swarm {
             self.report.swarm = true;
             self.signal(Signal::KILL);
         }
         swarm
+    }
+
+    /// The shell's group, while that number is nobody else's.
+    fn group(&self) -> Option<Pid> {
+        if self.first {
+            // The first process goes into it.
+            return rustix::process::getpgid(Some(self.child)).ok();
+        }
+        let own = self.child.as_raw_nonzero().get();
+        (!self.ended || self.living().iter().any(|(_, group)| *group == own)).then_some(self.child)
+    }
+
+    /// Everything that the command started, beneath this process, and that has not ended.
+    fn living(&self) -> Vec<(Pid, i32)> {
+        let mut all = living();
+        all.retain(|(pid, _)| !self.first || *pid != self.child);
+        all
     }
 
     /// Kills until nothing is left.
@@ -116,34 +181,33 @@ impl Guard {
             if !self.reap() {
                 return;
             }
-            asked(false, Duration::from_millis(2));
+            self.asked(false, Duration::from_millis(2));
         }
     }
 
     /// To the shell's group in one go, so that nothing in it can outrun this, and to all others.
     fn signal(&self, signal: Signal) {
-        if !self.ended {
-            let _ = kill_process_group(self.shell, signal);
+        if self.first && signal == Signal::KILL {
+            // All others of its namespace end with it.
+            let _ = kill_process(self.child, signal);
         }
-        let living = living();
-        // Once the shell is gone its number is the group's only while somebody is in that.
-        if self.ended && living.iter().any(|(_, group)| *group == self.shell.as_raw_nonzero().get()) {
-            let _ = kill_process_group(self.shell, signal);
+        if let Some(group) = self.group() {
+            let _ = kill_process_group(group, signal);
         }
-        for (pid, _) in living {
+        for (pid, _) in self.living() {
             let _ = kill_process(pid, signal);
         }
     }
 
     /// Takes in those that have ended. False: there is nobody left.
     fn reap(&mut self) -> bool {
+        self.hear();
         // No more than so many at once: a swarm leaves more behind, faster than they can be taken in.
         for _ in 0..100 {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.shell => {
-                    self.ended = true;
-                    self.report.exit = status.exit_status();
-                    self.report.signal = status.terminating_signal();
+                Ok(Some((pid, status))) if pid == self.child => {
+                    self.hear();
+                    self.end(status.exit_status(), status.terminating_signal());
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return true,
@@ -152,15 +216,44 @@ impl Guard {
         }
         true
     }
-}
 
-/// Waits a little; whether the program has asked to stop, or is gone.
-fn asked(listen: bool, most: Duration) -> bool {
-    let input = io::stdin();
-    let mut on = [PollFd::new(&input, PollFlags::IN)];
-    let fds = if listen { &mut on[..] } else { &mut [] };
-    let time = Timespec { tv_sec: 0, tv_nsec: i64::from(most.subsec_nanos()) };
-    matches!(poll(fds, Some(&time)), Ok(count) if count > 0)
+    fn end(&mut self, exit: Option<i32>, signal: Option<i32>) {
+        if !self.ended {
+            self.ended = true;
+            self.report.exit = exit;
+            self.report.signal = signal;
+        }
+        self.wake = None;
+    }
+
+    /// Takes in what the first process says of the shell's end: a line, written in one go.
+    fn hear(&mut self) {
+        let Some(words) = self.wake.as_ref().filter(|_| self.first) else { return };
+        let mut on = [PollFd::new(words, PollFlags::IN)];
+        if !matches!(poll(&mut on, Some(&Timespec::default())), Ok(count) if count > 0) {
+            return;
+        }
+        let mut line = [0; 1_024];
+        let count = rustix::io::read(words, &mut line).unwrap_or(0);
+        match serde_json::from_slice::<Report>(line.get(..count).unwrap_or_default()) {
+            Ok(report) => self.end(report.exit, report.signal),
+            // It ends without a word; how, is seen when it is taken in.
+            Err(_) => self.wake = None,
+        }
+    }
+
+    /// Waits a little, or until something ends; whether the program has asked to stop, or is gone.
+    fn asked(&self, listen: bool, most: Duration) -> bool {
+        let input = io::stdin();
+        let mut on: Vec<PollFd<'_>> = self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)).collect();
+        if listen {
+            on.push(PollFd::new(&input, PollFlags::IN));
+        }
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(most.subsec_nanos()) };
+        matches!(poll(&mut on, Some(&time)), Ok(count) if count > 0)
+            && listen
+            && on.last().is_some_and(|input| !input.revents().is_empty())
+    }
 }
 
 /// Everything that descends from this process and has not ended.
@@ -192,20 +285,20 @@ impl Crowd {
         Self { most, before: super::processes::tasks().unwrap_or(0), looked: Instant::now() }
     }
 
-    fn is_too_large(&mut self, shell: Pid, ended: bool) -> bool {
+    fn is_too_large(&mut self, guard: &Guard) -> bool {
         let now = super::processes::tasks();
         let more = now.is_some_and(|now| now > self.before + self.most);
         if !more && self.looked.elapsed() < Duration::from_secs(1) {
             return false;
         }
         // While they are counted they stand still, or there would be many more of them by then.
-        let still = more && !ended;
-        if still {
-            let _ = kill_process_group(shell, Signal::STOP);
+        let still = if more && !guard.ended { guard.group() } else { None };
+        if let Some(group) = still {
+            let _ = kill_process_group(group, Signal::STOP);
         }
-        let too_many = living().len() > self.most;
-        if still && !too_many {
-            let _ = kill_process_group(shell, Signal::CONT);
+        let too_many = guard.living().len() > self.most;
+        if let Some(group) = still.filter(|_| !too_many) {
+            let _ = kill_process_group(group, Signal::CONT);
         }
         self.looked = Instant::now();
         if more && !too_many {
@@ -222,7 +315,7 @@ impl Crowd {
         Self {}
     }
 
-    fn is_too_large(&mut self, _: Pid, _: bool) -> bool {
+    fn is_too_large(&mut self, _: &Guard) -> bool {
         false
     }
 }

@@ -4,7 +4,7 @@
 //! Landlock can only allow. So that the home folder, other people's temporary files and this program's own are not
 //! allowed, everything beside the way to them is.
 
-use super::Orders;
+use super::{Orders, Space, toolchains};
 use cap_std::fs::Dir;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
@@ -35,63 +35,6 @@ const OPEN: &[&str] = &[
 ];
 /// Devices that may be written to.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
-/// Toolchains in the home folder.
-const TOOLCHAINS: &[&str] = &[
-    ".cargo/bin",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/env",
-    ".cargo/config.toml",
-    ".cargo/config",
-    ".rustup",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/uv",
-    ".local/share/pnpm",
-    ".local/share/mise",
-    ".nvm",
-    ".fnm",
-    ".volta",
-    ".bun/bin",
-    ".deno/bin",
-    ".pyenv",
-    ".rbenv",
-    ".asdf",
-    ".sdkman",
-    ".jenv",
-    ".juliaup",
-    ".julia",
-    ".ghcup",
-    ".cabal",
-    ".stack",
-    ".opam",
-    ".dotnet",
-    ".nix-profile",
-    "go",
-    ".m2/repository",
-    ".gradle/wrapper",
-    ".gradle/caches",
-    "miniconda3",
-    "anaconda3",
-    "miniforge3",
-    ".gitconfig",
-    ".config/git",
-];
-/// Variables that name a toolchain's folder, and what of it is read.
-const NAMED: &[(&str, &[&str])] = &[
-    ("CARGO_HOME", &["bin", "registry", "git", "env", "config.toml", "config"]),
-    ("RUSTUP_HOME", &[""]),
-    ("GOPATH", &[""]),
-    ("GOROOT", &[""]),
-    ("NVM_DIR", &[""]),
-    ("PYENV_ROOT", &[""]),
-    ("RBENV_ROOT", &[""]),
-    ("VIRTUAL_ENV", &[""]),
-    ("CONDA_PREFIX", &[""]),
-    ("JAVA_HOME", &[""]),
-    ("DOTNET_ROOT", &[""]),
-];
-
 /// What may be read, and what may also be written.
 #[derive(Default)]
 pub(super) struct Places {
@@ -103,39 +46,45 @@ pub(super) struct Places {
 impl Places {
     pub(super) fn of(orders: &Orders, root: &Dir) -> Result<Self, String> {
         let root = root.try_clone().map_err(|error| format!("the workspace cannot be handed on: {error}."))?;
-        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.parent().is_some());
+        let home = std::env::home_dir().filter(|home| home.is_absolute() && home.parent().is_some());
         let own: Vec<PathBuf> = orders.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-        let temporary = std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.to_owned()));
+        let temporary =
+            std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.parent()?.to_owned()));
+        let mut secret = toolchains::secrets(home.as_deref());
+        for (copy, original) in &orders.covers {
+            // Where nothing could be laid over it, it stays hidden.
+            let covered = !copy.is_empty() && orders.need.space != Space::None;
+            secret.extend(Path::new(original).canonicalize().ok().filter(|_| !covered));
+        }
         let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).collect();
         hidden.extend(own.iter().cloned().chain(home.clone()).chain(temporary).filter(|path| path.parent().is_some()));
         hidden.extend(home.as_ref().and_then(|home| home.canonicalize().ok()));
+        hidden.extend(secret.iter().cloned());
         let mut read = Vec::new();
         beside(Path::new("/"), &hidden, &mut read);
         let mut wished: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
-        wished.extend(home.iter().flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))));
-        for (name, parts) in NAMED {
-            let Some(folder) = std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute()) else {
-                continue;
-            };
-            // A name that stands for all of the home folder gives nothing away.
-            if home.as_ref().is_none_or(|home| !home.starts_with(&folder)) {
-                wished.extend(parts.iter().map(|part| folder.join(part)));
-            }
-        }
+        wished.extend(toolchains::readable(home.as_deref()));
         wished.extend(
             std::env::var_os("PATH")
                 .iter()
                 .flat_map(std::env::split_paths)
                 .filter(|path| path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))),
         );
-        wished.extend(orders.readable.iter().map(PathBuf::from));
-        // This program's own stay hidden, whatever lies around them.
+        // The folder, as its file may be written anew.
+        let settings = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+        wished.extend(settings.and_then(|file| file.parent().map(Path::to_owned)));
+        // This program's own stay hidden, and what opens something elsewhere, whatever lies around them.
+        secret.extend(own.iter().cloned());
         for path in wished.iter().filter_map(|path| path.canonicalize().ok()) {
-            beside(&path, &own, &mut read);
+            beside(&path, &secret, &mut read);
         }
-        let mut write: Vec<PathBuf> = orders.writable.iter().map(PathBuf::from).collect();
-        write.extend(std::env::var_os("TMPDIR").map(PathBuf::from));
-        write.retain(|path| path.canonicalize().is_ok_and(|path| !own.iter().any(|own| own.starts_with(&path))));
+        for path in orders.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()) {
+            // Unless a person named just that.
+            let but: Vec<PathBuf> =
+                secret.iter().filter(|secret| !path.starts_with(secret) || own.contains(secret)).cloned().collect();
+            beside(&path, &but, &mut read);
+        }
+        let write = super::space::written(orders).split_off(1);
         Ok(Self { read, write, root: Some(root.into_std_file().into()) })
     }
 }

@@ -6,11 +6,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The largest file that a command may write, in bytes.
 pub(super) const FILE: u64 = 4 << 30;
 
-/// Lowers this process's limits for good: no core files, bounded files, memory and processes.
+/// Lowers this process's limits for good: no core files, bounded files, memory and processes, beside others of the user's.
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn set(processes: u32) -> Result<(), String> {
+pub(super) fn set(processes: u32, others: u64) -> Result<(), String> {
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, FILE)?;
     #[cfg(target_os = "linux")]
@@ -18,12 +18,10 @@ pub(super) fn set(processes: u32) -> Result<(), String> {
         if let Some(memory) = memory() {
             lower(Resource::Data, memory / 4 * 3)?;
         }
-        let user = rustix::process::getuid();
         // It counts threads of all of the user's processes; for root it counts nothing.
-        let others = super::processes::threads_of(user.as_raw());
         lower(Resource::Nproc, others + 4 * u64::from(processes))?;
     }
-    let _ = processes;
+    let _ = (processes, others);
     Ok(())
 }
 

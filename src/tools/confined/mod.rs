@@ -1,6 +1,7 @@
 //! A command's way into its cage: this program starts itself anew with a hidden argument, and what it then is to do comes
 //! in through a pipe. First as a guard, which starts the second, watches over everything that the command starts, and ends
-//! all of it; then as the one that limits and confines itself and becomes the shell.
+//! all of it; then as the one that limits and confines itself and becomes the shell. In a namespace of processes it is the
+//! first of them instead: it starts the shell, says how that ended, and takes in what nobody else does.
 //! Not for: deciding what runs, or reading what it says (`tools::command`).
 //!
 //! The argument gives nobody anything: whoever starts the program so gets a shell that can do less than their own.
@@ -17,6 +18,10 @@ mod limits;
 mod processes;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod space;
+#[cfg(target_os = "linux")]
+mod toolchains;
 
 use std::ffi::OsString;
 
@@ -41,7 +46,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
 }
 
 #[cfg(unix)]
-pub(super) use orders::{Means, Orders, Report, Stage};
+pub(super) use orders::{Means, Orders, Report, Space, Stage};
 
 #[cfg(unix)]
 mod orders {
@@ -53,10 +58,24 @@ mod orders {
     pub(in super::super) enum Stage {
         /// One that finds out what can be done, and ends.
         Probe,
+        /// The one that finds it out in its namespaces.
+        Trial,
         /// The one that watches.
         Guard,
         /// The one that becomes the shell.
         Inside,
+    }
+
+    /// What of the system a command has for itself.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
+    pub(in super::super) enum Space {
+        /// Nothing.
+        #[default]
+        None,
+        /// Its own mounts: all is read-only but what it may write.
+        Mounts,
+        /// Its own mounts and processes.
+        Whole,
     }
 
     /// What a system can do to keep a command in.
@@ -66,6 +85,8 @@ mod orders {
         pub(in super::super) landlock: i32,
         /// Whether seccomp filters system calls.
         pub(in super::super) seccomp: bool,
+        /// Namespaces.
+        pub(in super::super) space: Space,
     }
 
     /// What is to be run, and how.
@@ -83,8 +104,12 @@ mod orders {
         pub(in super::super) writable: Vec<OsString>,
         pub(in super::super) readable: Vec<OsString>,
         pub(in super::super) hidden: Vec<OsString>,
+        /// Copies without credentials, each with the file that it stands for. Without a copy the file is hidden.
+        pub(in super::super) covers: Vec<(OsString, OsString)>,
         pub(in super::super) processes: u32,
-        /// What was found out before; with less the command is not run.
+        /// Threads that this user has without the command's.
+        pub(in super::super) threads: u64,
+        /// What was found out before, or is to be tried; with less the command is not run.
         pub(in super::super) need: Means,
         /// The priority that the command gets back.
         pub(in super::super) priority: i32,
@@ -114,9 +139,10 @@ fn confined() -> u8 {
         return 2;
     };
     match orders.stage {
-        Stage::Probe => {
-            let text = serde_json::to_string(&inside::means()).unwrap_or_default();
-            u8::from(writeln!(std::io::stdout(), "{text}").is_err())
+        Stage::Probe => guard::probe(orders),
+        Stage::Trial => {
+            let text = inside::means(orders.need.space).and_then(|means| serde_json::to_string(&means).ok());
+            u8::from(text.is_none_or(|text| writeln!(std::io::stdout(), "{text}").is_err()))
         }
         Stage::Guard => {
             let report = guard::run(orders);
@@ -124,8 +150,8 @@ fn confined() -> u8 {
             u8::from(writeln!(std::io::stderr(), "{text}").is_err())
         }
         Stage::Inside => {
-            let why = inside::run(&orders);
-            let _ = writeln!(std::io::stderr(), "The command was not run: {why}");
+            let Err(why) = inside::run(&orders) else { return 0 };
+            let _ = writeln!(std::io::stdout(), "The command was not run: {why}");
             u8::try_from(NOT_RUN).unwrap_or(1)
         }
     }

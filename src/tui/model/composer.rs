@@ -82,7 +82,8 @@ pub struct Composer {
     pub choice: usize,
     /// The session whose earlier messages are in the history, or were asked for.
     pub seeded: Option<SessionId>,
-    kept: HashMap<BranchId, Arc<str>>,
+    /// What the store has of drafts; nothing where it refused one.
+    kept: HashMap<BranchId, Option<Arc<str>>>,
 }
 
 /// When the draft of a branch is to be stored.
@@ -383,17 +384,24 @@ impl Composer {
     /// Whether this is what the store has of a branch's draft.
     #[must_use]
     pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
-        self.kept.get(&branch).map_or(text.is_empty(), |kept| Arc::ptr_eq(kept, text) || kept == text)
+        self.kept
+            .get(&branch)
+            .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
     }
 
     /// The store has this of a branch's draft.
     pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
-        self.kept.insert(branch, text);
+        self.kept.insert(branch, Some(text));
+    }
+
+    /// The store could not take a draft: none counts as kept.
+    pub fn was_not_kept(&mut self) {
+        self.kept.values_mut().for_each(|kept| *kept = None);
     }
 
     /// A draft comes from the store; one that was seen before is left alone.
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
-        if self.kept.insert(branch, text.clone()).is_none() && !self.drafts.contains_key(&branch) {
+        if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
             other.paste(text);
             let lines = other.area.lines().to_vec();

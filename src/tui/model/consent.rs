@@ -4,6 +4,7 @@
 use crate::domain::consent::{Asking, Deed, Rule, Verdict, chains};
 use crate::domain::hash::{Fields, Hash};
 use crate::domain::ids::BranchId;
+use crate::domain::indirect::indirect;
 use crate::domain::mcp::PREFIX;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Ask {
     pub scroll: usize,
     /// Rows there were and rows there was room for, when last drawn.
     pub seen: (usize, usize),
+    /// Whether the end of it was on the screen.
+    pub ended: bool,
     /// The row on which each hunk began when last drawn.
     pub starts: Vec<usize>,
     /// What is said to the last key, where it did nothing.
@@ -59,7 +62,26 @@ impl Ask {
                 .collect(),
             Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
         };
-        Self { branch, asking, hunks, cursor: 0, scroll: 0, seen: (0, 0), starts: Vec::new(), note: None, came: None }
+        Self {
+            branch,
+            asking,
+            hunks,
+            cursor: 0,
+            scroll: 0,
+            seen: (0, 0),
+            ended: false,
+            starts: Vec::new(),
+            note: None,
+            came: None,
+        }
+    }
+
+    /// It was drawn: so many rows with room for so many, and where each hunk began.
+    pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
+        (self.seen, self.starts) = (seen, starts);
+        if !self.ended && self.scroll + seen.1 >= seen.0 {
+            (self.ended, self.note) = (true, None);
+        }
     }
 
     /// Whether a yes may be meant for what stood here before.
@@ -119,7 +141,7 @@ impl Ask {
     }
 
     /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
-    /// could begin something else has no like: a star never speaks for it.
+    /// or the program could begin something else has no like: a star never speaks for it.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
@@ -127,7 +149,10 @@ impl Ask {
             Deed::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
-                if words.len() > 2 && !chains(&command.line) {
+                if words.len() > 2
+                    && !chains(&command.line)
+                    && indirect(&command.line).is_some_and(|found| found.is_empty())
+                {
                     rules.push(rule(Some(format!("{} *", words[..2].join(" ")))));
                 }
                 rules
@@ -191,6 +216,7 @@ mod tests {
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);
+        assert_eq!(on(Deed::Run(line("git -c a=b log"))), ["git -c a=b log"]);
         assert_eq!(
             on(Deed::Run(line("ls; sleep 3; echo hi"))),
             ["ls; sleep 3; echo hi"],

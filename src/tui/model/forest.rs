@@ -262,6 +262,7 @@ mod tests {
             anchor: None,
             marks: Vec::new(),
             state: None,
+            offered: None,
             reply: None,
             capsules: Vec::new(),
         }

@@ -78,6 +78,10 @@ impl Reader {
 /// What a choice in a question does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
+    /// Ask for a file for what the store could not take.
+    SaveUnsaved,
+    /// Quit, whatever is lost.
+    Leave,
     /// Only closes the question.
     Close,
     /// Runs an action.
@@ -114,6 +118,8 @@ pub enum Act {
     Trust(bool),
     /// Uses the servers that the folder's file of this digest names, or not.
     FolderServers(Hash, bool),
+    /// Uses the folder's settings of this digest, or not.
+    FolderSettings(Hash, bool),
     /// Does the call that waits there, and what fits the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }
@@ -146,6 +152,8 @@ pub enum Purpose {
     EditMemory(MemoryId),
     /// The name of a copy of this policy.
     CopyPolicy(String),
+    /// The file for what the store could not take.
+    SaveUnsaved,
     /// A message's name.
     Label(NodeId),
     /// What looking at code keeps to on the branch stood on.

@@ -91,6 +91,8 @@ pub const PATIENCE: u64 = 300;
 pub enum Pending {
     /// Opening or making a session.
     Open,
+    /// The turn to ask on a branch on which another program asks.
+    Turn(BranchId),
     /// Contents.
     Bodies(Vec<NodeId>),
     /// A call.
@@ -222,6 +224,8 @@ pub enum Pending {
     Earlier(SessionId),
     /// Rules about calls to tools.
     Rules,
+    /// The folder's own settings file.
+    FolderSettings,
     /// Tools and their servers.
     Toolbox,
     /// A change of theirs, after which they are looked at again.
@@ -260,6 +264,8 @@ pub struct Facts {
     pub policies: Vec<String>,
     /// Whether the mouse is ours.
     pub mouse: bool,
+    /// The file that is offered for what the store could not take.
+    pub save_to: String,
 }
 
 /// Everything.
@@ -347,6 +353,8 @@ pub struct Model {
     pub unsent: Option<Box<raw::Raw>>,
     /// What was written into a request and left before it was saved.
     pub unwritten: Option<Box<layer::Editor>>,
+    /// The store cannot be written now.
+    pub unwritable: bool,
     /// The loop ends.
     pub quit: bool,
 }

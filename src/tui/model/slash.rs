@@ -105,6 +105,11 @@ pub const WORDED: &[Worded] = &[
         words: "NAME",
         sentence: "Put the text of a skill into the message; without a name, choose one.",
     },
+    Worded {
+        name: "forget",
+        words: "QUIRK|all",
+        sentence: "Forget what was learned from servers' refusals; doctor lists it.",
+    },
     Worded { name: "state", words: "", sentence: "Show and edit the state block." },
 ];
 

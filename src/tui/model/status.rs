@@ -54,6 +54,11 @@ impl Status {
         self.put(Weight::Notice, text.into(), now, Some(topic));
     }
 
+    /// Says what must be seen and stays until it is over, or put away.
+    pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
+        self.put(Weight::Alarm, text.into(), now, Some(topic));
+    }
+
     /// What was said on something is over.
     pub fn end(&mut self, topic: &'static str) {
         self.said.retain(|said| said.topic != Some(topic));

@@ -38,6 +38,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 asked(model, branch, draft, result);
             }
         }
+        (Pending::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
         (Pending::Bodies(_), result) => bodies(model, result),
         (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
@@ -70,6 +71,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Kept, Ok(_)) | (Pending::Steps(_) | Pending::Typed(_), Err(_)) => {}
+        (Pending::Kept, Err(failure)) => composing::unkept(model, &failure),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
         (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
@@ -111,6 +113,7 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
         (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
         (Pending::Rules, Answer::Rules(rules)) => super::consent::listed(model, rules),
+        (Pending::FolderSettings, Answer::FolderSettings(card)) => super::folder::came(model, card.as_deref()),
         (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),

@@ -7,6 +7,7 @@ use crate::domain::ids::BranchId;
 use crate::domain::lane::Lane;
 use crate::domain::mark::MarkKind;
 use crate::domain::mode::{Mode, SearchWish};
+use crate::domain::model::Quirk;
 use crate::domain::policy::Layout;
 use crate::domain::tokens::grouped;
 use crate::engine::api::{Act, Item, Request, TaskAct};
@@ -307,9 +308,21 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("capsule", None) => super::keys::action(model, Action::Modules, None, out),
         ("skill", Some(name)) => super::workshop::use_skill(model, &name, out),
         ("skill", None) => super::keys::action(model, Action::Skills, None, out),
+        ("forget", name) => forget(model, &name.unwrap_or_default(), out),
         ("state", _) => open::state(model),
         (_, _) => {}
     }
+}
+
+/// One quirk by its name, or all.
+fn forget(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+    let quirk = Quirk::from_name(name);
+    if quirk.is_none() && name != "all" {
+        let names: Vec<&str> = Quirk::ALL.iter().map(|quirk| quirk.name()).collect();
+        return wrong(model, &format!("/forget wants all or one of {}.", names.join(", ")));
+    }
+    send(model, Request::ForgetQuirks { profile: None, model: None, quirk }, Pending::Act, out);
+    model.plan.touch(model.now);
 }
 
 /// `done` and what came of it, or a task's name.

@@ -2,6 +2,7 @@
 //! Not for: sending it (`ask`), or typing (`keys`).
 
 use super::{queueing, send};
+use crate::domain::failure::Failure;
 use crate::domain::ids::BranchId;
 use crate::domain::message::{Node, Role};
 use crate::domain::safe::Safe;
@@ -46,6 +47,15 @@ pub(super) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let due = *model.keep.due.get_or_insert(model.now + CALM);
     if model.now >= due || model.quit {
         store(model, branch, text, out);
+    }
+}
+
+/// A draft could not be kept: it is tried again.
+pub(super) fn unkept(model: &mut Model, failure: &Failure) {
+    model.composer.was_not_kept();
+    model.keep.due = Some(model.now + CALM);
+    if !model.unwritable {
+        model.status.say(Weight::Trouble, failure.to_string(), model.now);
     }
 }
 

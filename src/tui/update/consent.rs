@@ -84,6 +84,9 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
             ask.note = Some("It has only just come up: look at it first.".into());
         }
+        Action::AllowTool | Action::AllowAlways if !ask.ended => {
+            ask.note = Some("Not all of it was on the screen: Page Down shows the rest, then y counts.".into());
+        }
         Action::AllowTool if ask.nothing() => {
             ask.note = Some("No change is chosen; Space takes one, n refuses them all.".into());
         }
@@ -99,6 +102,10 @@ fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             let (branch, index) = (ask.branch, ask.asking.index);
             let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+        }
+        Action::AllowAlways if ask.asking.deed.steers().is_some() => {
+            ask.note =
+                Some("This file steers the program: no rule allows a change of it, only a yes each time.".into());
         }
         Action::AllowAlways => {
             let question = always(ask);

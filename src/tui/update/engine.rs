@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, parts, queueing, toolbox};
+use super::{answers, ask, branches, calls, comfort, consent, drafts, leaving, parts, queueing, toolbox};
 use crate::domain::branch::Branch;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{BranchId, NodeId, SessionId};
@@ -78,6 +78,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Servers => toolbox::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
+        Event::Room(why) => leaving::room(model, why),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }
 }

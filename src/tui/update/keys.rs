@@ -2,8 +2,8 @@
 //! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
 
 use super::{
-    acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, ledger, lists,
-    memories, open, overlay, queueing, raw, send, traces, tree, workshop,
+    acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, leaving, ledger,
+    lists, memories, open, overlay, queueing, raw, send, traces, tree, workshop,
 };
 use crate::domain::mark::MarkKind;
 use crate::engine::api::Request;
@@ -183,8 +183,9 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
         Action::Interrupt => interrupt(model, out),
         Action::Clear if aside::leave(model, out) => {}
         Action::Clear => clear(model),
-        Action::Quit => model.quit = true,
-        Action::QuitIfEmpty => model.quit |= model.composer.is_empty(),
+        Action::Quit => leaving::quit(model),
+        Action::QuitIfEmpty if model.composer.is_empty() => leaving::quit(model),
+        Action::QuitIfEmpty => {}
         Action::Redraw => out.push(Cmd::Redraw),
         Action::Suspend => out.push(Cmd::Suspend),
         Action::ToggleMouse => {
@@ -469,8 +470,7 @@ fn clear(model: &mut Model) {
         return;
     }
     if model.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
-        model.quit = true;
-        return;
+        return leaving::quit(model);
     }
     model.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();

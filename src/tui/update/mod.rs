@@ -17,7 +17,9 @@ mod drafts;
 mod engine;
 mod find;
 mod focus;
+mod folder;
 mod keys;
+mod leaving;
 mod ledger;
 mod lists;
 mod memories;
@@ -68,6 +70,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
         // Taken in by the view and its cache.
         Msg::Ground(_) | Msg::Coloured(_) => {}
+        Msg::Unsaved(path, result) => leaving::saved(model, path, result),
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),

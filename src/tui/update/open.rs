@@ -1,7 +1,7 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
 //! Not for: moving about in them (`lists`).
 
-use super::{acts, ask, branches, calls, compare, drafts, find, lists, queueing, send, tree};
+use super::{acts, branches, calls, compare, drafts, find, lists, queueing, send, tree};
 use crate::domain::branch::Overrides;
 use crate::domain::consent::Consent;
 use crate::domain::failure::Failure;
@@ -30,7 +30,12 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::ShowState => state(model),
         Action::RebuildState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::RebuildState { branch }, Pending::Act, out);
+                send(model, Request::RebuildState(branch), Pending::Act, out);
+            }
+        }
+        Action::AdoptState => {
+            if let Some(branch) = model.branch().map(|branch| branch.id) {
+                send(model, Request::AdoptState(branch), Pending::Act, out);
             }
         }
         Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
@@ -53,6 +58,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             model.refresh();
         }
         Action::Trust => trust(model),
+        Action::FolderSettings => super::folder::open(model, out),
         Action::Doctor => drop(send(model, Request::Doctor, Pending::Doctor, out)),
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
@@ -376,9 +382,11 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Act::Wait(branch, draft) => {
             if !queueing::put(model, branch, &draft) {
-                ask::ask(model, branch, draft, None, out);
+                queueing::wait_for_others(model, branch, draft, out);
             }
         }
+        Act::SaveUnsaved => super::leaving::save(model),
+        Act::Leave => model.quit = true,
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
@@ -409,6 +417,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
         Act::FolderServers(digest, yes) => super::toolbox::say_to_file(model, digest, yes, out),
+        Act::FolderSettings(digest, yes) => super::folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }
@@ -445,6 +454,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, Request::RenameSession { session, title: Some(text) }, Pending::Act, out);
             lists::filter_changed(model, out);
         }
+        Purpose::SaveUnsaved => super::leaving::named(model, text, out),
         Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
         Purpose::Focus => super::focus::set(model, &text, out),
         Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),

@@ -24,6 +24,34 @@ pub(super) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     may
 }
 
+/// Another program asks on the branch: the message waits in line until that is over. One that can stand in no line is
+/// asked again at once.
+pub(super) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
+    if draft.kind != DraftKind::Message {
+        return ask::ask(model, branch, draft, None, out);
+    }
+    model.composer.sent(&draft.text);
+    model.queue.push(branch, draft);
+    model.plan.touch(model.now);
+    super::send(model, Request::Turn(branch, true), Pending::Turn(branch), out);
+}
+
+/// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
+pub(super) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match result {
+        Ok(_) => {
+            if !next(model, branch, false, out) {
+                super::send(model, Request::Turn(branch, false), Pending::Kept, out);
+            }
+        }
+        Err(why) => {
+            model.queue.hold(branch);
+            let text = format!("What waits in line was not sent: {}", why.what);
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}
+
 /// Takes the newest message that waits back into the composer, before what is written there. False when none waits.
 pub(super) fn take_back(model: &mut Model) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };

@@ -149,5 +149,9 @@ fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
     rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));
+    for told in &card.diagnostics {
+        rows.extend(Flow::plain(&told.what, room, Ink::Warn));
+        rows.extend(Flow::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+    }
     rows
 }

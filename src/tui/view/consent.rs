@@ -4,6 +4,7 @@
 use super::cache::{Cache, Of};
 use super::{Look, paint};
 use crate::domain::consent::{Deed, FileChange};
+use crate::domain::folded::{Row, folded, folded_difference, length};
 use crate::domain::mcp::{OUTSIDE, shown};
 use crate::tui::model::consent::{AROUND, Ask};
 use crate::tui::model::{Action, When};
@@ -34,8 +35,7 @@ pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
         None => inside,
     };
     let width = usize::from(inside.width.saturating_sub(1).max(1));
-    let page = usize::from(inside.height);
-    let (mut rows, mut starts) = (head(ask, width), Vec::new());
+    let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
         let Deed::Change(changes) = &ask.asking.deed else { break };
         let Some(change) = changes.get(taken.file) else { continue };
@@ -48,11 +48,32 @@ pub(super) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
         let lines = cache.rows(of, inside.width, || hunk(change, taken.hunk, width));
         rows.extend(lines.iter().cloned());
     }
+    let end = if ask.hunks.is_empty() { end } else { rows.len() };
+    let inside = tail(look, &rows[..end], rows.len(), ask.scroll, inside, buf);
+    let page = usize::from(inside.height);
     let from = ask.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
     ((rows.len(), page), starts)
+}
+
+/// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
+fn tail(look: &Look<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
+    const LAST: usize = 2;
+    let height = usize::from(inside.height);
+    let above = height.saturating_sub(LAST + 1);
+    let below = rows.len().saturating_sub(scroll + above);
+    if all <= height || above < LAST || below <= LAST || scroll + height >= all {
+        return inside;
+    }
+    let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
+    let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
+    let words = format!("{} rows more; it ends with:", text::number((below - LAST) as u64));
+    paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
+    let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
+    paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
+    room
 }
 
 fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
@@ -66,18 +87,19 @@ fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
     super::capsules::hint_line(look, When::Consent, &words, width)
 }
 
-/// What stands above the changes: for a command, all there is.
-fn head(ask: &Ask, width: usize) -> Vec<Line> {
-    let mut rows = Vec::new();
+/// What stands above the changes: for a command, all there is; and where what would be done ends in it.
+fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
+    let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.asking.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
         rows.extend(Flow::plain(&format!("A rule says to ask about {} on {on}.", rule.tool), width, Ink::Dim));
     }
     match &ask.asking.deed {
         Deed::Run(command) => {
-            rows.push(Line::of(Ink::Dim, "This command would run:"));
+            rows.extend(Flow::plain(&headed("This command would run", &command.line), width, Ink::Dim));
             rows.push(Line::new());
-            rows.extend(Flow::exact(&command.line, width, Ink::Code));
+            rows.extend(whole(&command.line, width));
+            end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace's root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
@@ -99,8 +121,9 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
                 rows.extend(Flow::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            rows.extend(Flow::exact(&format!("{server}: {tool}"), width, Ink::Code));
-            rows.extend(Flow::exact(&laid_out(&ask.asking.args), width, Ink::Code));
+            let args = laid_out(&ask.asking.args);
+            rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
+            rows.extend(whole(&args, width));
         }
         Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),
         Deed::Change(changes) => {
@@ -111,9 +134,28 @@ fn head(ask: &Ask, width: usize) -> Vec<Line> {
             let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
             let words = format!("{files} would change: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.asking.deed.steers() {
+                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            }
         }
     }
-    rows
+    let end = end.unwrap_or(rows.len());
+    (rows, end)
+}
+
+/// Words over a text, with how long it is where that is not seen at once.
+fn headed(words: &str, text: &str) -> String {
+    length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
+}
+
+/// A text of which nothing can hide.
+fn whole(raw: &str, width: usize) -> Vec<Line> {
+    folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
+}
+
+fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
+    let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
+    Flow::plain(&row.words(), width, ink)
 }
 
 /// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
@@ -148,14 +190,11 @@ fn mark(look: &Look<'_>, ask: &Ask, at: usize, change: &FileChange) -> Line {
 fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);
-    let mut rows = Vec::new();
-    for line in said.lines().skip(3) {
-        let ink = match line.chars().next() {
-            Some('+') => Ink::Good,
-            Some('-') => Ink::Danger,
-            _ => Ink::Dim,
-        };
-        rows.extend(Flow::exact(line, width, ink));
-    }
-    rows
+    let body = said.trim_end_matches('\n').splitn(4, '\n').nth(3).unwrap_or_default();
+    let ink = |row: &Row| match row.sign() {
+        Some('+') => Ink::Good,
+        Some('-') => Ink::Danger,
+        _ => Ink::Dim,
+    };
+    folded_difference(body).iter().flat_map(|row| shown_row(row, width, ink(row))).collect()
 }

@@ -77,8 +77,8 @@ pub(super) fn draw(
     if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {
         (desk.seen, desk.source_scroll) = (landed.seen, landed.source_scroll);
     }
-    if let (Layer::Consent(ask), Some(landed)) = (&mut model.layers[at], asked) {
-        (ask.seen, ask.starts) = landed;
+    if let (Layer::Consent(ask), Some((seen, starts))) = (&mut model.layers[at], asked) {
+        ask.drawn(seen, starts);
     }
     if let (Layer::Traces(screen), Some(landed)) = (&mut model.layers[at], listed) {
         wanted = landed.put(screen);

@@ -164,7 +164,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     let (said, code) = home.cli(&["session", "new"]);
     assert_eq!(code, 0, "{said}");
     let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
-    let line = format!("ulimit -S -f {size}; trap '' XFSZ; exec {}", env!("CARGO_BIN_EXE_pleach"));
+    let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
     let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
     pty.see("write a message");
     pty.keys("A question\r");
@@ -179,8 +179,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     server.release();
     pty.see("The end.");
     until("the turn is over", || home.json(&["plans", "list"])[0]["status"] == "complete");
-    pty.keys("\x1b");
-    pty.until("the alarm is put away", |screen| !screen.contains("cannot be written"));
+    pty.until("the banner goes by itself", |screen| !screen.contains("cannot be written"));
     pty.keys("\x03\x04");
     assert_eq!(pty.ended().code, 0);
     let list = home.json(&["message", "list"]);
@@ -188,4 +187,54 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     assert_eq!(answer["status"], "complete");
     let kept = answer["content"].as_str().unwrap();
     assert_eq!(kept, format!("The beginning. {big}The middle. The end."), "every word");
+}
+
+/// Quitting while the disk is full: what would be lost is said, a file that cannot be written is asked about again, and
+/// what was saved can be taken in.
+#[cfg(target_os = "linux")]
+#[test]
+fn quitting_on_a_full_disk() {
+    let big = "filler words ".repeat(60_000);
+    let script = vec![stream(), words("The beginning. "), Step::Stall, words(&big), words("The middle."), Step::Hang];
+    let server = Server::start_posts(vec![script]);
+    let mut home = Home::server(&server.base_url());
+    home.set("TMPDIR", &home.path("").display().to_string());
+    let (said, code) = home.cli(&["session", "new"]);
+    assert_eq!(code, 0, "{said}");
+    let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
+    let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
+    let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
+    pty.see("write a message");
+    pty.keys("A question\r");
+    pty.see("The beginning.");
+    server.release();
+    pty.until("it is said", |screen| screen.contains("The store cannot be written") && screen.contains("The middle."));
+    pty.keys("half a thought");
+    pty.see("> half a thought");
+    pty.keys("\x18q");
+    let screen = pty.see("Quit, and lose this?");
+    assert!(screen.contains("the answer on main: 120004 words (assistant)"), "{screen}");
+    pty.keys("n");
+    pty.until("it goes on", |screen| !screen.contains("Quit, and lose this?") && screen.contains("> half a thought"));
+    pty.keys("\x18q");
+    pty.see("Quit, and lose this?");
+    pty.keys("s");
+    pty.see("Save what is not in the store to this file");
+    pty.keys("\r");
+    pty.see("It could not be saved there: File too large");
+    assert!(unsaved(&home).is_empty(), "half a file does not stay");
+    prlimit(Some(pty.pid), Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
+    pty.keys("\r");
+    assert_eq!(pty.ended().code, 0);
+    let [file] = unsaved(&home).try_into().unwrap();
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert!(kept.contains(&format!("The beginning. {big}The middle.")), "every word");
+    let (said, code) = home.cli(&["import", &file.display().to_string()]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[cfg(target_os = "linux")]
+fn unsaved(home: &Home) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(home.path("")).unwrap().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.to_string_lossy().contains("pleach-unsaved-")).collect()
 }

@@ -44,7 +44,9 @@ fn after_quitting() {
 #[test]
 fn after_signals() {
     let home = Home::offline();
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+    let others = [Signal::QUIT, Signal::USR1, Signal::USR2, Signal::ALARM, Signal::XCPU]
+        .map(|it| (it, 128 + it.as_raw().unsigned_abs()));
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)].into_iter().chain(others) {
         let pty = up(&home);
         pty.signal(signal);
         clean(pty, code);

@@ -106,6 +106,71 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
 }
 
 #[test]
+fn a_tail_behind_blank_lines_is_seen() {
+    let mut stage = asks("run", run(&format!("ls{}touch PWNED", "\n".repeat(200))));
+    stage.press("alt-y");
+    pictures("asks_tail", &mut stage);
+    let spaces = format!("ls{}; rm -rf x", " ".repeat(10_000));
+    for (line, wanted) in [
+        (
+            format!("ls{}touch PWNED", "\n".repeat(200)),
+            vec!["(201 lines, 199 of them blank)", "[199 blank lines]", "touch PWNED"],
+        ),
+        (spaces, vec!["ls⟨10,000 spaces⟩; rm -rf x"]),
+        ("ls\u{a0}\u{200b}\u{e0041}\tx\t".into(), vec!["ls⟨U+00A0⟩⟨U+200B⟩⟨U+E0041⟩⟨U+0009⟩x⟨U+0009⟩"]),
+    ] {
+        let mut stage = asks("run", run(&line));
+        stage.press("alt-y");
+        let screen = stage.screen(80, 24);
+        assert!(wanted.iter().all(|words| screen.contains(words)), "{screen}");
+        stage.press("y");
+        assert_eq!(words(&stage).len(), 1, "all of it was seen");
+    }
+}
+
+#[test]
+fn a_yes_counts_once_the_end_was_on_the_screen() {
+    let long: String = (0..300).map(|at| format!("echo line {at}\n")).chain(["touch PWNED".into()]).collect();
+    let file = FileChange {
+        path: "a.sh".into(),
+        before: None,
+        after: Some(long.as_str().into()),
+        hunks: vec![Hunk { old: 0..0, new: 0..301 }],
+    };
+    let args = serde_json::json!({ "lines": long.lines().collect::<Vec<_>>() }).to_string();
+    let foreign = Deed::Foreign { server: "notes".into(), tool: "put".into(), looks: false };
+    for (tool, deed) in [("run", run(&long)), ("write_file", Deed::Change(vec![file])), ("mcp__notes__put", foreign)] {
+        let mut stage = fixture::opened();
+        stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+        let asking = Asking { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
+        stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+        stage.press("alt-y y");
+        assert!(words(&stage).is_empty(), "{tool}: nothing was drawn yet");
+        let screen = stage.screen(80, 24);
+        let end = if tool == "mcp__notes__put" { "}" } else { "touch PWNED" };
+        assert!(screen.contains("rows more; it ends with:") && screen.contains(end), "{tool}: {screen}");
+        stage.press("y");
+        let screen = stage.screen(80, 24);
+        assert!(words(&stage).is_empty() && screen.contains("Not all of it was on the screen"), "{tool}: {screen}");
+        stage.press("a");
+        assert!(!stage.screen(80, 24).contains("Allow it from now on"), "{tool}");
+        stage.press("n");
+        assert_eq!(words(&stage), [(Consent::No { why: None }, None)], "{tool}: a no needs nothing seen");
+        let asking = stage.model.live[&MAIN].asks.clone();
+        stage.event(Event::Asks { branch: MAIN, asking });
+        stage.press("alt-y");
+        for _ in 0..40 {
+            stage.screen(80, 24);
+            stage.press("pagedown");
+        }
+        let screen = stage.screen(80, 24);
+        assert!(!screen.contains("rows more; it ends with:"), "{tool}: {screen}");
+        stage.press("y");
+        assert!(matches!(words(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
+    }
+}
+
+#[test]
 fn typing_on_gives_no_word() {
     let mut stage = asks("run", run("make"));
     stage.type_text("yes y a n");
@@ -119,10 +184,14 @@ fn typing_on_gives_no_word() {
 #[test]
 fn words_are_given_by_keys() {
     let mut stage = asks("edit_file", change());
-    stage.press("alt-y j space y");
+    stage.press("alt-y j space");
+    stage.screen(100, 60);
+    stage.press("y");
     assert_eq!(words(&stage), [(Consent::Yes { hunks: vec![vec![true, false], vec![true]] }, None)]);
     let mut stage = asks("edit_file", change());
-    stage.press("alt-y space j space j space y");
+    stage.press("alt-y space j space j space");
+    stage.screen(100, 60);
+    stage.press("y");
     assert!(words(&stage).is_empty(), "nothing is chosen");
     stage.press("n");
     assert_eq!(words(&stage), [(Consent::No { why: None }, None)]);
@@ -130,7 +199,9 @@ fn words_are_given_by_keys() {
     stage.press("alt-y N").type_text("use ninja").press("enter");
     assert_eq!(words(&stage), [(Consent::No { why: Some("use ninja".into()) }, None)]);
     let mut stage = asks("run", run("cargo test --lib"));
-    stage.press("alt-y a");
+    stage.press("alt-y");
+    stage.screen(100, 30);
+    stage.press("a");
     assert!(stage.screen(100, 30).contains("cargo test *"));
     stage.press("3");
     let rule = Rule { tool: "run".into(), on: Some("cargo test *".into()), verdict: Verdict::Allow };

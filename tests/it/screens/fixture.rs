@@ -79,6 +79,7 @@ pub(crate) fn branch(id: BranchId, name: &str, head: Option<&Node>, parent: Opti
         anchor: None,
         marks: Vec::new(),
         state: None,
+        offered: None,
         reply: None,
         capsules: Vec::new(),
     }
@@ -131,6 +132,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         total_ms: Some(2_000),
         attempts: 1,
         error: None,
+        diagnostics: Vec::new(),
         aside: false,
         at: NOON,
     }
@@ -328,6 +330,7 @@ pub(crate) fn opened() -> Stage {
         edited: false,
         branch: None,
         withdrawn: false,
+        offered: false,
         version: 1,
         at: NOON,
         pins: Vec::new(),

@@ -9,6 +9,7 @@ use pleach::domain::message::Role;
 use pleach::domain::tokens::Certainty;
 use pleach::engine::api::{Answer, CodeAct, Event, FileAct, FileList, Request};
 use pleach::tui::model::queue::Standing;
+use pleach::tui::msg::Msg;
 use pleach::tui::theme::{Ink, Theme};
 
 const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
@@ -367,4 +368,68 @@ fn the_focus_is_typed_shown_and_taken_off() {
     assert!(stage.screen(120, 30).contains("keeps to src/net, Client"));
     stage.type_text("/focus none").press("enter");
     assert!(kept(&stage).1.focus.is_empty());
+}
+
+/// Another program asks on the branch: the message waits in line and goes when that is over; taken back meanwhile, the
+/// turn is given back unused.
+#[test]
+fn a_message_waits_for_another_program() {
+    for taken_back in [false, true] {
+        let mut stage = fixture::opened();
+        stage.type_text("hello").wait(100).press("enter");
+        let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+        let what = "Somebody else is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
+        stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
+        assert!(stage.screen(140, 30).contains("Somebody else is asking on main"), "who asks is said");
+        stage.press("w");
+        assert_eq!(asks(&stage).len(), 1, "nothing goes while the other asks");
+        assert!(stage.screen(100, 30).contains("queued 1: hello") && stage.model.composer.is_empty());
+        if taken_back {
+            stage.press("alt-q");
+        }
+        stage.reply(|r| matches!(r, Request::Turn(_, true)), Answer::Done(String::new()));
+        let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(_, false)));
+        assert_eq!((asks(&stage).len(), given_back), if taken_back { (1, true) } else { (2, false) });
+    }
+}
+
+/// Quitting while the store cannot be written says what would be lost and saves it where there is room.
+#[test]
+fn quitting_without_room_asks_first() {
+    let mut stage = answering();
+    stage.type_text("half a thought").wait(2_000);
+    stage.reply(|r| matches!(r, Request::KeepDraft { .. }), Answer::Done(String::new()));
+    stage.event(Event::Room(Some("The store cannot be written (no room).".into())));
+    assert!(stage.screen(100, 30).contains("The store cannot be written"));
+    stage.press("ctrl-x q");
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("the question on main: 1 word (user)"), "{screen}");
+    assert!(screen.contains("the answer on main: 5 words (assistant)"), "{screen}");
+    assert!(!screen.contains("what you wrote"), "the store has the draft: {screen}");
+    stage.press("n").type_text(" more").wait(2_000);
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::KeepDraft { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
+    let tries = |stage: &Stage| stage.sent.iter().filter(|(_, r)| matches!(r, Request::KeepDraft { .. })).count();
+    let before = tries(&stage);
+    stage.wait(2_000);
+    assert_eq!(tries(&stage), before + 1, "a draft that was refused is tried again");
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::KeepDraft { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
+    stage.press("ctrl-x q s").type_text("x").press("enter");
+    let file = stage.kept.last().unwrap().clone();
+    assert!(file.starts_with("x\n{\"role\":\"user\",\"content\":\"Why?\""), "{file}");
+    assert!(file.contains("Because the two requests race.") && file.contains("half a thought more"), "{file}");
+    assert!(!stage.model.quit);
+    stage.msg(Msg::Unsaved("x".into(), Err("No space left on device".into())));
+    assert!(stage.screen(120, 30).contains("It could not be saved there: No space left on device"));
+    stage.press("enter").msg(Msg::Unsaved("x".into(), Ok(())));
+    assert!(stage.model.quit);
+
+    let mut stage = answering();
+    stage.event(Event::Room(Some("The store cannot be written (no room).".into())));
+    stage.event(Event::Room(None));
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("There is room again") && !screen.contains("cannot be written"), "{screen}");
+    stage.press("ctrl-x q");
+    assert!(stage.model.quit, "and nothing is asked");
 }

@@ -335,6 +335,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         trusted: bench.trusted,
         orient: bench.orient,
         save_trust: Arc::new(|_| Ok(())),
+        folder: None,
         models: Arc::new(|name, _| model_of(name)),
         servers: bench.back.clone(),
         counter: Arc::new(Quarter),
@@ -343,6 +344,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         patient: false,
         reading: None,
         temporary: None,
+        backups: 3,
         read_again: None,
         now: Arc::new(move || clock.fetch_add(1_000, Ordering::Relaxed)),
     }

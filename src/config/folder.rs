@@ -1,0 +1,237 @@
+//! A folder's own settings file: whether it is read, what of it holds, and what a person said to it.
+//!
+//! Nothing of it holds in a folder that is not trusted. In a trusted one the screen's settings hold at once; everything else
+//! steers calls, so it holds once the person said yes to exactly these values. What was said is kept per folder beside the
+//! store, where neither the folder nor a tool can write. A faulty file is told of and passed over.
+//! Not for: asking (`cli`, `tui`), or the other layers (`load`).
+
+use super::error::{ConfigError, Place};
+use super::layer::{Layer, merge};
+use super::load::{Config, load};
+use super::paths::Paths;
+use super::save::{real, write};
+use super::settings::Settings;
+use crate::domain::folder::{Changed, FileStanding, FolderSettings};
+use crate::domain::hash::Hash;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The name of a folder's own file.
+pub const FOLDER_FILE: &str = ".pleach.toml";
+
+/// What it may set. Places to ask, keys, tools, trust, the store and the log are the person's alone.
+const MAY: [&str; 9] =
+    ["model", "mode", "policy", "layout", "budget", "state_block", "personality", "system", "screen"];
+
+/// What of it only changes how the screen looks, so nobody is asked.
+const UNASKED: &str = "screen";
+
+/// What a person said to a folder's file.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+struct Said {
+    folder: String,
+    digest: Option<Hash>,
+    yes: bool,
+    /// The settings that were approved last, as TOML.
+    approved: Option<String>,
+}
+
+/// A folder's file, and the layer of settings that holds of it.
+pub(super) struct Found {
+    pub(super) card: FolderSettings,
+    pub(super) layer: Option<Layer>,
+}
+
+/// Reads the file of a folder. `below` are the settings without it; `judge` says whether they are well with a layer above.
+pub(super) fn find(
+    paths: &Paths,
+    workspace: &Path,
+    trusted: bool,
+    below: &Table,
+    judge: impl Fn(&Layer) -> Result<(), ConfigError>,
+) -> Option<Found> {
+    let file = workspace.join(FOLDER_FILE);
+    file.symlink_metadata().ok()?;
+    let mut card = FolderSettings {
+        path: file.display().to_string(),
+        standing: FileStanding::Untrusted,
+        digest: None,
+        keys: Vec::new(),
+        changes: Vec::new(),
+        approved_before: false,
+        fault: None,
+    };
+    if !trusted {
+        return Some(Found { card, layer: None });
+    }
+    let read = Layer::read::<Settings>(&file).and_then(|layer| {
+        layer.iter().try_for_each(allowed)?;
+        layer.iter().try_for_each(&judge)?;
+        Ok(layer)
+    });
+    let layer = match read {
+        Ok(layer) => layer?,
+        Err(error) => {
+            card.standing = FileStanding::Faulty;
+            card.fault = Some(fault(&error, &card.path));
+            return Some(Found { card, layer: None });
+        }
+    };
+    card.keys = layer.table.keys().cloned().collect();
+    let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
+    let said = Said::read(&record(paths, workspace));
+    weigh(&mut card, &asked, &said, below);
+    let holds = |key: &String| key == UNASKED || card.standing == FileStanding::Used;
+    let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
+    Some(Found { card, layer: Some(Layer { table, ..layer }) })
+}
+
+/// How the settings that are asked about stand to what was said.
+fn weigh(card: &mut FolderSettings, asked: &Table, said: &Said, below: &Table) {
+    let digest = digest(asked);
+    let word = (said.digest == Some(digest)).then_some(said.yes);
+    let approved: Option<Table> = said.approved.as_ref().and_then(|text| toml::from_str(text).ok());
+    card.approved_before = approved.is_some();
+    card.digest = (!asked.is_empty()).then_some(digest);
+    let mut before = below.clone();
+    // What it changes now is told against the text that was approved, while a new one waits.
+    if let Some(approved) = approved.filter(|_| word.is_none()) {
+        merge(&mut before, &approved);
+    }
+    let mut after = below.clone();
+    merge(&mut after, asked);
+    card.changes = changes(&before, &after);
+    card.standing = match word {
+        Some(true) => FileStanding::Used,
+        Some(false) => FileStanding::Declined,
+        None if card.changes.is_empty() => FileStanding::Used,
+        None => FileStanding::Waits,
+    };
+}
+
+fn pair((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
+}
+
+/// The digest of settings: of their values, so that a comment asks nothing anew.
+fn digest(asked: &Table) -> Hash {
+    Hash::of(toml::to_string(asked).unwrap_or_default().as_bytes())
+}
+
+fn allowed(layer: &Layer) -> Result<(), ConfigError> {
+    match layer.table.keys().find(|key| !MAY.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let place = layer.place(&[key]).unwrap_or(Place { line: 1, column: 1 });
+            Err(ConfigError::NotHere { file: layer.origin.clone(), place, key: key.clone() })
+        }
+    }
+}
+
+/// A fault without the file's name, which stands before it.
+fn fault(error: &ConfigError, file: &str) -> String {
+    let said = format!("{error} {}", error.hint());
+    let said = said.strip_prefix(file).unwrap_or(&said);
+    said.trim_start_matches([',', ' ']).trim_end().to_owned()
+}
+
+/// Which settings are others, by their dotted names.
+fn changes(before: &Table, after: &Table) -> Vec<Changed> {
+    let (before, after) = (leaves(before), leaves(after));
+    let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let differs = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
+    let written = |value: Option<&Value>| value.map(written);
+    differs
+        .map(|key| Changed { key: key.clone(), before: written(before.get(key)), after: written(after.get(key)) })
+        .collect()
+}
+
+/// A value as TOML writes it; a text of several lines as it is.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.contains('\n') => text.trim_end_matches('\n').to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// All values that are no tables, by their dotted names.
+pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
+    fn descend(table: &Table, under: &str, all: &mut BTreeMap<String, Value>) {
+        for (key, value) in table {
+            let name = if under.is_empty() { key.clone() } else { format!("{under}.{key}") };
+            match value {
+                Value::Table(inner) => descend(inner, &name, all),
+                value => {
+                    all.insert(name, value.clone());
+                }
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    descend(table, "", &mut all);
+    all
+}
+
+/// Where it is kept what was said to a folder's file: by the folder's real path, however it was reached.
+fn record(paths: &Paths, workspace: &Path) -> PathBuf {
+    let name = Hash::of(real(workspace).as_os_str().as_encoded_bytes());
+    paths.data_dir.join("folders").join(format!("{name}.json"))
+}
+
+impl Said {
+    /// What was said; nothing where nothing can be read.
+    fn read(file: &Path) -> Self {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}
+
+impl Config {
+    /// The file in which it is kept what was said to the folder's settings.
+    #[must_use]
+    pub fn folder_record(&self) -> PathBuf {
+        record(&self.paths, &self.workspace)
+    }
+
+    /// How the folder's file stands now, read anew.
+    #[must_use]
+    pub fn folder_now(&self) -> Option<FolderSettings> {
+        load(self.sources()).ok()?.folder
+    }
+
+    /// Keeps what a person said to the settings with this digest in the folder's file. Gives false where the file holds
+    /// others by now; then nothing is kept.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn say_to_folder(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
+        let file = self.workspace.join(FOLDER_FILE);
+        let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };
+        let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
+        if self::digest(&asked) != digest {
+            return Ok(false);
+        }
+        let record = self.folder_record();
+        let before = Said::read(&record);
+        let kept = before.approved.filter(|_| before.digest != Some(digest));
+        let said = Said {
+            folder: real(&self.workspace).display().to_string(),
+            digest: Some(digest),
+            yes,
+            approved: if yes { toml::to_string(&asked).ok() } else { kept },
+        };
+        let text = serde_json::to_string(&said).unwrap_or_default();
+        let unwritable = |error: std::io::Error| ConfigError::Unwritable {
+            file: record.display().to_string(),
+            why: error.to_string(),
+        };
+        write(&record, &text).map_err(unwritable)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

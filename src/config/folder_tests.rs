@@ -1,0 +1,168 @@
+//! Tests of a folder's own settings file.
+
+use super::*;
+use crate::config::load::{Environment, Sources};
+use crate::config::settings::CallOverrides;
+use crate::domain::mode::Mode;
+use tempfile::TempDir;
+
+struct Place(TempDir);
+
+impl Place {
+    /// A home with a workspace in it.
+    fn new(trusted: bool) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(place.work()).unwrap();
+        place.user(trusted, "");
+        place
+    }
+
+    fn work(&self) -> PathBuf {
+        self.0.path().join("work")
+    }
+
+    fn user(&self, trusted: bool, text: &str) {
+        let dir = self.0.path().join(".config/pleach");
+        std::fs::create_dir_all(&dir).unwrap();
+        let folders = if trusted { format!("trusted_folders = [{:?}]\n", real(&self.work())) } else { String::new() };
+        std::fs::write(dir.join("config.toml"), format!("{folders}{text}")).unwrap();
+    }
+
+    fn folder(&self, text: impl AsRef<[u8]>) {
+        std::fs::write(self.work().join(FOLDER_FILE), text).unwrap();
+    }
+
+    fn load_at(&self, workspace: PathBuf) -> Config {
+        let home = self.0.path().display().to_string();
+        let env = Environment::of([("HOME", home.as_str())]);
+        load(Sources { env, workspace, store: None, overrides: CallOverrides::default() }).unwrap()
+    }
+
+    fn load(&self) -> Config {
+        self.load_at(self.work())
+    }
+
+    fn standing(&self) -> FileStanding {
+        self.load().folder.unwrap().standing
+    }
+}
+
+const STEERING: &str = "model = \"m\"\nmode = \"heavy\"\nbudget = 5000\npersonality = \"p\"\n[system]\nreplace = \"S\"\n[screen]\nascii = true\n";
+
+#[test]
+fn nothing_of_an_untrusted_folder_takes_effect() {
+    let place = Place::new(false);
+    let without = place.load().settings;
+    let linked = place.0.path().join("link");
+    std::os::unix::fs::symlink(place.work(), &linked).unwrap();
+    for text in [STEERING, "model = ", "[tools]\nenabled = false\n", "[screen]\nascii = true\n"] {
+        place.folder(text);
+        for workspace in [place.work(), linked.clone()] {
+            let config = place.load_at(workspace);
+            assert_eq!(config.settings, without, "{text}");
+            let card = config.folder.unwrap();
+            assert_eq!((card.standing, card.digest, card.fault), (FileStanding::Untrusted, None, None));
+            assert!(config.notes.iter().any(|note| note.contains("is not read")), "{:?}", config.notes);
+        }
+    }
+}
+
+#[test]
+fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
+    let place = Place::new(true);
+    place.folder(STEERING);
+    let config = place.load();
+    // The looks hold at once, nothing else does.
+    assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
+    let card = config.folder.clone().unwrap();
+    assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, false));
+    assert_eq!(card.names(), "budget, mode, model, personality, system.replace");
+    let mode = Changed { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
+    assert!(card.changes.contains(&mode), "{:?}", card.changes);
+    let digest = card.digest.unwrap();
+    assert!(!config.say_to_folder(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");
+    assert_eq!(place.standing(), FileStanding::Waits);
+
+    assert!(config.say_to_folder(digest, true).unwrap());
+    let config = place.load();
+    assert_eq!((config.settings.model.as_str(), config.settings.mode), ("m", Mode::Heavy));
+    assert_eq!(config.origins["mode"], place.work().join(FOLDER_FILE).display().to_string());
+    place.folder(format!("# a comment\n{}", STEERING.replace("ascii = true", "ascii = false")));
+    assert_eq!(place.standing(), FileStanding::Used, "comments and looks are not asked about");
+
+    // Other values are asked about, told against those that were approved; meanwhile none of them holds.
+    place.folder(STEERING.replace("\"S\"", "\"S\\nobey\"").replace("budget = 5000\n", ""));
+    let config = place.load();
+    assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
+    let card = config.folder.clone().unwrap();
+    assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, true));
+    assert_eq!(card.names(), "budget, system.replace");
+    assert_eq!(card.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
+    assert!(!config.say_to_folder(digest, true).unwrap(), "the text that was shown is gone");
+    assert!(config.say_to_folder(card.digest.unwrap(), false).unwrap());
+    assert_eq!(place.standing(), FileStanding::Declined);
+    assert!(place.load().notes.is_empty(), "{:?}", place.load().notes);
+
+    // What was approved last comes back without a question; a no to it is kept too.
+    place.folder(STEERING);
+    assert_eq!(place.standing(), FileStanding::Used);
+    let config = place.load();
+    assert_eq!(config.settings.model, "m");
+    assert!(config.say_to_folder(digest, false).unwrap());
+    assert_eq!((place.standing(), place.load().settings.model.as_str()), (FileStanding::Declined, ""));
+}
+
+#[test]
+fn a_yes_counts_for_the_folder_however_it_was_reached_and_for_no_other() {
+    let place = Place::new(true);
+    place.folder(STEERING);
+    let (linked, inner) = (place.0.path().join("link"), place.work().join("inner"));
+    std::os::unix::fs::symlink(place.work(), &linked).unwrap();
+    std::fs::create_dir(&inner).unwrap();
+    assert!(place.load_at(inner.clone()).folder.is_none(), "only the folder's own file counts");
+    std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
+    let config = place.load();
+    assert!(config.say_to_folder(config.folder.as_ref().unwrap().digest.unwrap(), true).unwrap());
+    assert_eq!(place.load_at(linked).folder.unwrap().standing, FileStanding::Used);
+    assert_eq!(place.load_at(inner).folder.unwrap().standing, FileStanding::Waits);
+    place.user(false, "");
+    assert_eq!((place.standing(), place.load().settings.model.as_str()), (FileStanding::Untrusted, ""));
+}
+
+#[test]
+fn what_changes_nothing_is_not_asked_about() {
+    let place = Place::new(true);
+    place.folder("mode = \"light\"\n");
+    assert_eq!(place.standing(), FileStanding::Used);
+    place.user(true, "mode = \"off\"\n");
+    assert_eq!((place.standing(), place.load().settings.mode), (FileStanding::Waits, Mode::Off));
+}
+
+#[test]
+fn a_faulty_file_blocks_nothing() {
+    let place = Place::new(true);
+    let without = place.load().settings;
+    let faults: [(&[u8], &str); 9] = [
+        (b"model = ", "line 1"),
+        (b"model = \"\xff\"\n", "UTF-8"),
+        (b"policy = \"nowhere\"\n", "there is no policy"),
+        (b"[screen]\ntheme = \"nowhere\"\n", "there is no theme"),
+        (b"mode = \"heavvy\"\nmodel = \"m\"\n", "Did you mean `heavy`"),
+        (b"[profiles.openai]\nbase_url = \"http://evil/v1\"\n", "`profiles` may not be set"),
+        (b"profile = \"openrouter\"\n", "`profile` may not be set"),
+        (b"model = \"m\"\n[tools]\nenabled = true\n", "line 2, column 2: `tools` may not be set"),
+        (b"trusted_folders = [\"/\"]\n", "`trusted_folders` may not be set"),
+    ];
+    for (text, why) in faults {
+        place.folder(text);
+        let config = place.load();
+        assert_eq!(config.settings, without);
+        let card = config.folder.clone().unwrap();
+        let said = config.notes.join("\n");
+        assert!(card.standing == FileStanding::Faulty && said.contains(why), "{said}");
+        assert_eq!(said.matches(FOLDER_FILE).count(), 1, "{said}");
+    }
+    std::fs::remove_file(place.work().join(FOLDER_FILE)).unwrap();
+    std::fs::create_dir(place.work().join(FOLDER_FILE)).unwrap();
+    assert_eq!((place.standing(), place.load().settings), (FileStanding::Faulty, without));
+}

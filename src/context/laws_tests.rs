@@ -1,0 +1,303 @@
+//! Laws of the window and of admission, on inputs that are nothing but numbers: exact at every boundary, since the numbers
+//! are small.
+//! Not for: what is rendered of a plan (the planner's laws in `tests/it/laws.rs`).
+
+use super::admit::{self, Admitted, Leases, Place};
+use super::forms::cost_of;
+use super::window::{self, CLOSED_RESULT, Costs, Window};
+use crate::domain::facts::TurnFacts;
+use crate::domain::hash::{Fields, Hash};
+use crate::domain::input::{
+    ANSWER_FRAMING, Block, CALL_FRAMING, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput,
+};
+use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::message::Role;
+use crate::domain::mode::Mode;
+use crate::domain::model::Dialect;
+use crate::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use crate::domain::policy::{Layout, PolicySpec, Section};
+use crate::domain::tokens::{Certainty, Encoding};
+use proptest::prelude::*;
+
+fn key(turn: usize, message: usize) -> Hash {
+    Fields::new("law").number(turn as u64).number(message as u64).finish()
+}
+
+fn atom(turn: usize) -> Atom {
+    Atom::Turn { user: key(turn, 0), tip: key(turn, 2) }
+}
+
+/// A question, a call, its result: `[question, whole result, cut result]`.
+type Sizes = [u32; 3];
+
+fn turn(number: usize, [asked, whole, cut]: Sizes) -> TurnInput {
+    let plain = |at, role, tokens| MessageInput::plain(key(number, at), role, String::new(), tokens);
+    let call = MessageInput { calls: 1, elided: Some(4), ..plain(1, Role::Assistant, 5) };
+    let result = MessageInput { cuts: vec![(CLOSED_RESULT, cut)], ..plain(2, Role::Tool, whole) };
+    TurnInput {
+        atom: atom(number),
+        number: u32::try_from(number + 1).unwrap(),
+        title: String::new(),
+        source: Source::default(),
+        messages: vec![plain(0, Role::User, asked), call, result],
+        card: Some((Hash::default(), asked)),
+        facts: TurnFacts::default(),
+    }
+}
+
+fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
+    let zero = Hash::default();
+    let open = MessageInput::plain(key(turns.len(), 0), Role::User, String::new(), 9);
+    let dialect = Dialect::default();
+    PlanInput {
+        basis: Basis { head: zero, marks: zero, draft: zero, wire: zero, frozen: zero },
+        policy,
+        window_turns: 0,
+        mode: Mode::Light,
+        layout: Layout::Classic,
+        profile: String::new(),
+        shape: RequestShape { model: String::new(), dialect, max_output: None, temperature: None, tools: Vec::new() },
+        tools_tokens: 0,
+        tool_costs: Vec::new(),
+        encoding: Encoding::Approximate,
+        certainty: Certainty::Estimated,
+        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None },
+        blocks: Vec::new(),
+        turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
+        gaps: Vec::new(),
+        open: TurnInput { messages: vec![open], ..turn(turns.len(), [0; 3]) },
+        labelled: 0,
+        marks: Vec::new(),
+        sleepers: Vec::new(),
+        near: Vec::new(),
+        reserve: 0,
+        retrieval_set_ids: Vec::new(),
+        covered: Vec::new(),
+        anchor: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// What each turn costs whole, cut and elided, and what goes in any case.
+#[derive(Debug)]
+struct Table {
+    turns: Vec<[u32; 3]>,
+    fixed: u32,
+    summed: usize,
+}
+
+const RUNGS: [Form; 3] = [Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided];
+
+impl Costs for Table {
+    fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
+        let rung = RUNGS.iter().position(|rung| *rung == form).unwrap();
+        let of = |at: usize| self.turns[at][if at < shortened { rung } else { 0 }];
+        self.fixed + (start..self.turns.len()).map(of).sum::<u32>()
+    }
+
+    fn summed(&self) -> usize {
+        self.summed
+    }
+}
+
+/// All windows from `low` on, the best first: all turns, the less shortened the better; else as many as fit, the more
+/// shortened the better.
+fn wanted(low: usize, turns: usize, rungs: &[Form]) -> Vec<(usize, Form)> {
+    let all = rungs.iter().map(|form| (low, *form));
+    let fewer = rungs.iter().rev().flat_map(|form| (low..=turns).map(|start| (start, *form)));
+    all.chain(fewer).collect()
+}
+
+fn policy() -> impl Strategy<Value = PolicySpec> {
+    let numbers = (any::<bool>(), any::<bool>(), 0_u32..=110, 0_u32..60);
+    numbers.prop_map(|(anchored, shorten_tools, refill_percent, leased_cap_tokens)| PolicySpec {
+        name: "law".into(),
+        anchored,
+        shorten_tools,
+        refill_percent,
+        leased_cap_tokens,
+        ..PolicySpec::default()
+    })
+}
+
+fn costs() -> impl Strategy<Value = Table> {
+    let turn = (0_u32..6, 0_u32..6, 0_u32..6).prop_map(|(a, b, c)| [a + b + c, a + b, a]);
+    (prop::collection::vec(turn, 0..7), 0_u32..5, 0_usize..8).prop_map(|(turns, fixed, summed)| Table {
+        turns,
+        fixed,
+        summed: summed.saturating_sub(5),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_window_is_the_best_that_fits(
+        table in costs(),
+        policy in policy(),
+        room in 0_u32..50,
+        reach in 0_u32..8,
+        gap in prop::option::of(0_usize..7),
+        at in (0_usize..8, 0_usize..8, 0_usize..3),
+    ) {
+        let turns = table.turns.len();
+        let rungs = if policy.shorten_tools { &RUNGS[..] } else { &RUNGS[..1] };
+        let mut input = input(&vec![[0; 3]; turns], policy, 50);
+        input.window_turns = reach;
+        input.gaps.extend(gap.map(|before| Gap { before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, from: 1 }));
+        let floor = if reach == 0 { 0 } else { turns.saturating_sub(reach as usize) };
+        let floor = floor.max(gap.unwrap_or(0)).max(table.summed).min(turns);
+        prop_assert_eq!(window::floor(&input, table.summed), floor);
+        let table = &table;
+        let fits = |most: u32| move |(start, form): &(usize, Form)| table_total(table, *start, *form) <= most;
+        let least = (floor..=turns).flat_map(|start| rungs.iter().map(move |form| (start, *form)));
+        let least = least.map(|(start, form)| table_total(table, start, form)).min().unwrap();
+        prop_assert_eq!(window::least(&input, table), least);
+        let new = |(start, form): (usize, Form), refilled: bool| {
+            Window { start, shortened: if form == Form::Full { 0 } else { turns }, form, floor, refilled }
+        };
+        let fresh = wanted(floor, turns, rungs).into_iter().find(fits(room)).unwrap_or((turns, Form::Full));
+        prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "without an anchor");
+
+        // What a plan leaves behind is read back as the same window.
+        let old = Window { start: at.0.min(turns), shortened: at.1.min(turns), form: rungs[at.2 % rungs.len()], floor: 0, refilled: false };
+        input.anchor = window::anchor(&input, old);
+        prop_assert_eq!(input.anchor.is_some(), input.policy.anchored);
+        let Some(left) = input.anchor.clone() else { return Ok(()) };
+        let old = Window { start: old.start.max(floor), floor, ..old };
+        let chosen = window::choose(&input, table, room);
+        let rest = (old.start..=turns).flat_map(|start| rungs.iter().map(move |form| (start, *form)));
+        let rest = rest.map(|(start, form)| table_total(table, start, form)).min().unwrap();
+        prop_assert_eq!(window::can_cut_back(&input, table, room), Some(rest <= room));
+        if table.total(old.start, old.shortened, old.form) <= room {
+            prop_assert_eq!(chosen, old, "it stays while it fits");
+        } else if rest > room {
+            prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");
+        } else {
+            let most = rest + (room - rest) * input.policy.refill_percent.min(100) / 100;
+            let best = wanted(old.start, turns, rungs).into_iter().skip(1).find(fits(most)).unwrap();
+            prop_assert_eq!(chosen, new(best, true), "it is cut back to {}", most);
+        }
+        for other in [
+            Anchor { budget: left.budget + 1, ..left.clone() },
+            Anchor { policy: "another".into(), ..left.clone() },
+            Anchor { form: if rungs.len() == 1 { Form::Elided } else { Form::Card }, ..left.clone() },
+            Anchor { start: key(99, 9), ..left },
+        ] {
+            input.anchor = Some(other);
+            prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "an anchor of another call");
+        }
+    }
+
+    #[test]
+    fn a_lease_goes_while_its_cap_and_the_room_last(
+        (cap, room, total) in (0_u32..12, 0_u32..25, 0_u32..12),
+        asked in prop::collection::vec((0_u32..6, 0_u32..4), 0..6),
+    ) {
+        let mut leases = Leases { cap, room, total, taken: 0 };
+        let (mut taken, mut sum) = (0, total);
+        for (tokens, framing) in asked {
+            let place = leases.place(tokens, framing);
+            let capped = taken + tokens > cap;
+            if capped || sum + tokens + framing > room {
+                prop_assert_eq!(place, Place::NoLease { capped });
+            } else {
+                prop_assert_eq!(place, Place::Card(Section::LeasedPins));
+                (taken, sum) = (taken + tokens, sum + tokens + framing);
+            }
+            prop_assert_eq!((leases.taken, leases.total), (taken, sum));
+        }
+    }
+
+    #[test]
+    fn what_is_admitted_is_counted_and_fits(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..5),
+        marks in prop::collection::vec(prop::option::of(kind()), 5),
+        blocks in prop::collection::vec((1_u32..20, any::<bool>()), 0..3),
+        policy in policy(),
+        room in 0_u32..450,
+        at in (0_usize..6, 0_usize..6, 0_usize..3),
+    ) {
+        let mut input = input(&turns, policy, room);
+        input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
+        input.blocks = blocks.iter().enumerate().map(|(at, (tokens, leased))| block(at, *tokens, *leased)).collect();
+        let (start, shortened) = (at.0.min(turns.len()), at.1.min(turns.len()));
+        let old = Window { start, shortened, form: RUNGS[at.2], floor: 0, refilled: false };
+        input.anchor = window::anchor(&input, old);
+        match admit::admit(&input) {
+            Ok(admitted) => {
+                prop_assert_eq!(admitted.total, counted(&input, &admitted));
+                prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
+                prop_assert_eq!(admitted.free(), room - admitted.total);
+                let refused = admitted.places.iter().chain(admitted.leases.iter().flatten());
+                let capped = refused.filter(|place| matches!(place, Place::NoLease { capped: true })).count();
+                prop_assert!(capped == 0 || input.policy.leased_cap_tokens < 60);
+            }
+            Err(blocked) => {
+                prop_assert!(blocked.needed > room);
+                input.budget.prompt = blocked.needed;
+                prop_assert!(admit::admit(&input).is_ok(), "what it needs is enough");
+                input.budget.prompt = blocked.needed - 1;
+                prop_assert!(admit::admit(&input).is_err(), "and no token less");
+            }
+        }
+    }
+}
+
+fn table_total(table: &Table, start: usize, form: Form) -> u32 {
+    table.total(start, if form == Form::Full { 0 } else { table.turns.len() }, form)
+}
+
+fn kind() -> impl Strategy<Value = MarkKind> {
+    prop_oneof![
+        Just(MarkKind::Sticky),
+        Just(MarkKind::IncludeOnce),
+        Just(MarkKind::Ephemeral),
+        Just(MarkKind::Exclude),
+        Just(MarkKind::ExcludeOnce),
+        (0_u32..3).prop_map(|turns| MarkKind::Leased { turns }),
+    ]
+}
+
+fn mark(target: Atom, kind: MarkKind) -> Mark {
+    let (note, inherited_from, origin, code) = (None, None, None, None);
+    Mark { target, kind, by: Actor::User, note, inherited_from, revision: 1, counted: None, renewals: 0, origin, code }
+}
+
+fn block(at: usize, tokens: u32, leased: bool) -> Block {
+    let reason = if leased { Reason::Leased { left: 1, engine: false } } else { Reason::Sticky };
+    let section = if leased { Section::LeasedPins } else { Section::StickyPins };
+    Block::new(section, RowKind::Note, (key(200, at), tokens), "note", reason)
+}
+
+/// The request, added up from what is said of each part.
+fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
+    let blocks = input
+        .blocks
+        .iter()
+        .zip(&admitted.leases)
+        .filter(|(_, lease)| !matches!(lease, Some(Place::NoLease { .. } | Place::Idle)));
+    let blocks: u32 = blocks.map(|(block, _)| block.tokens).sum();
+    let turns = input.turns.iter().enumerate().map(|(at, turn)| match admitted.places[at] {
+        Place::Window => cost_of(turn, &admitted.forms(at)),
+        Place::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
+        Place::Outside | Place::Excluded { .. } | Place::Idle | Place::NoLease { .. } => 0,
+    });
+    // Instructions, cards, and what opens the answer.
+    let around = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;
+    blocks + turns.sum::<u32>() + cost_of(&input.open, &admitted.open) + around
+}
+
+/// How a turn with a call is sent on each rung, and what that costs.
+#[test]
+fn the_ladder_of_a_turn_costs_what_it_sends() {
+    let turn = turn(0, [7, 50, 20]);
+    let none = super::forms::Marks::new(&[]);
+    let costs = RUNGS.map(|form| super::forms::turn_cost(&turn, form, &none));
+    let rest = 7 + MESSAGE_FRAMING;
+    let calling = 5 + MESSAGE_FRAMING + CALL_FRAMING;
+    let expected =
+        [rest + calling + 50 + MESSAGE_FRAMING, rest + calling + 20 + MESSAGE_FRAMING, rest + 4 + MESSAGE_FRAMING];
+    assert_eq!(costs, expected);
+}

@@ -1,0 +1,59 @@
+//! Addresses of servers as they are shown: without what may be a key.
+//! Not for: reading or calling them (`llm`, `mcp`).
+
+/// What stands in place of what is hidden.
+const HIDDEN: &str = "•••";
+
+/// An address without a name and password before its host, without the values of its query and without its fragment.
+#[must_use]
+pub fn shown(address: &str) -> String {
+    let (whole, fragment) = address.split_once('#').map_or((address, false), |(whole, _)| (whole, true));
+    let (whole, query) = whole.split_once('?').map_or((whole, None), |(whole, query)| (whole, Some(query)));
+    let after = |text: &str| text.rsplit('@').next().unwrap_or_default().to_owned();
+    let mut said = match whole.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+            format!("{scheme}://{}{path}", after(authority))
+        }
+        // Without a scheme a name and password may stand anywhere before an @.
+        None => after(whole),
+    };
+    if let Some(query) = query {
+        let pairs = query.split(['&', ';']).map(|pair| match pair.split_once('=') {
+            Some((name, _)) => format!("{name}={HIDDEN}"),
+            // A key may stand there without a name.
+            None if pair.is_empty() => String::new(),
+            None => HIDDEN.to_owned(),
+        });
+        said.push('?');
+        said.push_str(&pairs.collect::<Vec<_>>().join("&"));
+    }
+    if fragment {
+        said.push('#');
+        said.push_str(HIDDEN);
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_shown() {
+        for (address, wanted) in [
+            ("https://h/v1", "https://h/v1"),
+            ("http://me:hush@h:80/v1", "http://h:80/v1"),
+            ("http://me:hu@sh@h/v1", "http://h/v1"),
+            ("https://h/v1?key=hush", "https://h/v1?key=•••"),
+            ("https://h?api_key=hush&x=1#hush", "https://h?api_key=•••&x=•••#•••"),
+            ("https://h/v1?hush", "https://h/v1?•••"),
+            ("https://h/v1?a=hush;token=hush", "https://h/v1?a=•••&token=•••"),
+            ("https//u:hush@h", "h"),
+            ("u:hush@h:80?key=hush", "h:80?key=•••"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(address), wanted, "{address}");
+        }
+    }
+}

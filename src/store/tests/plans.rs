@@ -1,0 +1,247 @@
+//! Stored plans: small, read as they were written, through removals, deleted sessions and older versions; and the backups.
+
+use super::{Place, Scene, card, number, on_writer, open, scene, sound};
+use crate::domain::damage::BackupAct;
+use crate::domain::hash::Hash;
+use crate::domain::run::{RunCard, RunStatus};
+use crate::store::Store;
+use crate::store::open::beside;
+use crate::store::types::Write;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const SECRET: &str = "xyzzyplughsecret";
+
+/// A plan like those of a long conversation: a window of turns, a hundred far ones, a range; nothing repeats but what does.
+fn plan(turn: u64, window: u64, title: &str) -> String {
+    let key = |what: &str, n: u64| Hash::of(format!("{what}{n}").as_bytes()).to_string();
+    let row = |n: u64| {
+        let verdict = if turn - n < window {
+            json!({ "verdict": "in", "section": "recent" })
+        } else {
+            json!({ "verdict": "out" })
+        };
+        let why =
+            if turn - n < window { json!({ "why": "recent" }) } else { json!({ "why": "budget", "free": turn % 977 }) };
+        let words = |of: &str| format!("{title} {}", &key(of, n)[..60]);
+        let item = |of: &str| json!({ "key": key(of, n), "node": key("id", n)[..32], "tokens": 80 + n % 50, "title": words(of) });
+        json!({ "atom": { "user": key("user", n), "tip": key("tip", n) }, "verdict": verdict, "reason": why,
+            "title": words("user"), "source": { "turn": n, "at": 1_790_000_000_000 + n * 1_000 }, "items": [item("user"), item("tip")] })
+    };
+    let rows: Vec<_> = (turn.saturating_sub(window + 100)..=turn).map(row).collect();
+    json!({ "id": key("plan", turn), "rows": rows, "texts": { "system": "You are kind. ".repeat(100) } }).to_string()
+}
+
+fn id(turn: u64) -> Hash {
+    Hash::of(&turn.to_le_bytes())
+}
+
+/// Stores a call with its plan.
+fn call(store: &Store, scene: &Scene, id: Hash, body: String) {
+    let run =
+        RunCard { id: crate::domain::ids::RunId(uuid::Uuid::now_v7()), plan: id, ..card(scene, RunStatus::Complete) };
+    let put = Write::PutPlan { id, branch: scene.branch, body };
+    store.write(vec![put, Write::PutRun(Box::new(run))]).unwrap();
+}
+
+fn read(store: &Store, id: Hash) -> String {
+    let found = store.plan_by_prefix(&id.to_string()).unwrap();
+    assert_eq!(found.len(), 1);
+    found.into_iter().next().unwrap().1
+}
+
+#[test]
+fn a_turn_takes_few_bytes_however_long_the_conversation() {
+    for (window, most) in [(60, 8_000), (400, 20_000)] {
+        let place = Place::new();
+        let store = place.open();
+        let scene = scene(&store, ["a", "b", "c"]);
+        let mut taken = Vec::new();
+        for turn in 1_000..1_128 {
+            call(&store, &scene, id(turn), plan(turn, window, "said"));
+            taken.push(number(&store, "SELECT length(body) FROM plan ORDER BY n DESC LIMIT 1"));
+        }
+        let mean = |part: &[i64]| part.iter().sum::<i64>() / 64;
+        let (early, late) = (mean(&taken[..64]), mean(&taken[64..]));
+        assert!(early <= most && late <= most && late <= early * 11 / 10, "{early} and {late} bytes a turn");
+        assert_eq!(read(&store, id(1_063)), plan(1_063, window, "said"));
+    }
+}
+
+fn stands_in(folder: &Path, bytes: &[u8]) -> bool {
+    let files = std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_file());
+    files.map(|entry| std::fs::read(entry.path()).unwrap()).any(|file| file.windows(bytes.len()).any(|at| at == bytes))
+}
+
+#[test]
+fn a_removed_title_goes_from_a_chain_of_plans() {
+    let place = Place::new();
+    let store = place.open();
+    let said = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&said, "b", "c"]);
+    let key = scene.nodes[0].head.key;
+    let quote = |turn: u64| {
+        let mut made: serde_json::Value = serde_json::from_str(&plan(turn, 5, "said")).unwrap();
+        let row = json!({ "atom": { "user": key }, "title": said, "items": [{ "key": key, "title": said }] });
+        made["rows"].as_array_mut().unwrap().push(row);
+        made.to_string()
+    };
+    // Plans that name it stand among others, so that changed ones are dictionaries of unchanged ones.
+    let text = |turn: u64| if turn % 3 == 0 { quote(turn) } else { plan(turn, 5, "said") };
+    (900..1_000).for_each(|turn| call(&store, &scene, id(turn), text(turn)));
+    store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    for turn in 900..1_000 {
+        let now = read(&store, id(turn));
+        assert!(!now.contains(SECRET));
+        if turn % 3 == 0 {
+            assert_eq!(now, quote(turn).replace(&said, ""));
+        } else {
+            assert_eq!(now, text(turn));
+        }
+    }
+    sound(&store);
+}
+
+#[test]
+fn plans_that_two_sessions_made_outlive_one_of_them() {
+    let place = Place::new();
+    let store = place.open();
+    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    (900..1_000).for_each(|turn| call(&store, &one, id(turn), plan(turn, 5, "said")));
+    (0..50).for_each(|at| call(&store, &two, id(900 + at * 2), plan(0, 5, "another text is not taken")));
+    store.write(vec![Write::DeleteSession(one.session)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM plan"), 50);
+    (0..50).for_each(|at| assert_eq!(read(&store, id(900 + at * 2)), plan(900 + at * 2, 5, "said")));
+    store.write(vec![Write::DeleteSession(two.session)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM plan"), 0);
+}
+
+/// A store that the version before the present schema wrote, with its plans.
+fn older(place: &Place) -> (PathBuf, Vec<(Hash, String)>) {
+    let packed =
+        std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
+    std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
+    std::fs::write(place.path(), zstd::stream::decode_all(packed).unwrap()).unwrap();
+    let conn = rusqlite::Connection::open(place.path()).unwrap();
+    assert_eq!(conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    let mut query = conn.prepare("SELECT id, body FROM plan").unwrap();
+    let plans = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap();
+    (place.path(), plans)
+}
+
+#[test]
+fn plans_of_an_older_store_read_the_same_before_during_and_after() {
+    let place = Place::new();
+    let (path, plans) = older(&place);
+    assert!(plans.len() > 4);
+    let mut store = open(&path).store;
+    let same = |store: &Store| plans.iter().for_each(|(id, text)| assert_eq!(&read(store, *id), text));
+    same(&store);
+    let mut steps = 0;
+    while store.move_plans().unwrap() > 0 {
+        same(&store);
+        // What was moved stays moved, whenever a program ends.
+        store = open(&path).store;
+        steps += 1;
+    }
+    same(&store);
+    assert!(steps <= plans.len());
+    assert_eq!(store.plans_to_move().unwrap(), (0, plans.len() as u64));
+    let (small, large) =
+        (number(&store, "SELECT sum(length(body)) FROM plan"), number(&store, "SELECT sum(size) FROM plan"));
+    assert!(small * 3 < large, "{small} of {large}");
+    let session = store.sessions().unwrap()[0].id;
+    sound(&store);
+    store.write(vec![Write::DeleteSession(session)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM plan"), 0);
+}
+
+#[test]
+fn an_older_store_shrinks_beside_the_work() {
+    let place = Place::new();
+    let (path, _) = older(&place);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let large = "SELECT randomblob(32), (SELECT group_concat(body, '') FROM plan) || n FROM generate_series";
+    conn.execute_batch(&format!(
+        "WITH RECURSIVE generate_series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM generate_series WHERE n < 300)
+           INSERT INTO plan (id, body) {large}"
+    ))
+    .unwrap();
+    drop(conn);
+    let before = std::fs::metadata(&path).unwrap().len();
+    let store = open(&path).store;
+    let (said, heard) = std::sync::mpsc::channel();
+    store.renew(move |sentence| said.send(sentence).unwrap());
+    let told: Vec<String> = heard.iter().collect();
+    assert!(told.last().is_some_and(|said| said.contains("smaller form")), "{told:?}");
+    assert_eq!(store.plans_to_move().unwrap().0, 0);
+    assert!(std::fs::metadata(&path).unwrap().len() * 4 < before);
+    sound(&store);
+}
+
+#[test]
+fn backups_are_counted_and_hold_the_plans_once() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    call(&store, &scene, id(1_000), plan(1_000, 5, "said"));
+    let yesterday = beside(&place.path(), ".backup-2020-01-01T000000Z");
+    store.backup(2).unwrap();
+    std::fs::rename(&store.backups()[0], &yesterday).unwrap();
+    std::fs::write(beside(&place.path(), ".backup-2020-01-02T000000Z.part"), "half").unwrap();
+    std::fs::write(beside(&place.path(), ".before-schema-2"), "older").unwrap();
+    store.backup(2).unwrap();
+    let plans = |path: &Path| {
+        let conn = rusqlite::Connection::open(path).unwrap();
+        conn.query_row("SELECT count(*) FROM plan", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let made = store.backups();
+    assert_eq!(made.iter().map(|file| plans(file)).collect::<Vec<_>>(), [0, 1], "only the newest holds them");
+    assert!(beside(&place.path(), ".before-schema-2").exists());
+    store.backup(1).unwrap();
+    assert_eq!(store.backups(), made[1..]);
+    assert!(!beside(&place.path(), ".before-schema-2").exists(), "a newer backup is there");
+    store.backup(0).unwrap();
+    assert!(store.backups().is_empty());
+    store.close();
+    drop(store);
+    place.open();
+    assert!(!beside(&place.path(), ".backup-2020-01-02T000000Z.part").exists(), "what was never finished is gone");
+}
+
+#[test]
+fn what_was_removed_can_be_removed_from_backups_too() {
+    for act in [BackupAct::Rewrite, BackupAct::Delete] {
+        let place = Place::new();
+        let store = place.open();
+        let (one, two) = (scene(&store, [SECRET, "b", "c"]), scene(&store, [SECRET, "e", "f"]));
+        let three = scene(&store, ["kept", "b", "c"]);
+        store.backup(3).unwrap();
+        // As after a start without a backup: nobody removed this one.
+        on_writer(&store, move |conn| {
+            conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+            conn.execute("DELETE FROM session WHERE id = ?1", [three.session]).unwrap();
+        });
+        let held = |act| {
+            let all = store.copies(act).unwrap();
+            assert!(all.iter().all(|copy| copy.fault.is_none()), "{all:?}");
+            all.iter().map(|copy| copy.removed).collect::<Vec<_>>()
+        };
+        assert_eq!(held(act), [0], "nothing is done to a backup that holds nothing");
+        store.write(vec![Write::Tombstone { session: one.session, nodes: vec![one.nodes[0].head.id] }]).unwrap();
+        store.write(vec![Write::DeleteSession(two.session)]).unwrap();
+        let folder = place.path().parent().unwrap().to_owned();
+        assert!(stands_in(&folder, SECRET.as_bytes()), "the backup holds it");
+        assert_eq!(held(BackupAct::List), [2]);
+        assert_eq!(held(act), if act == BackupAct::Rewrite { vec![0] } else { vec![] });
+        assert!(!stands_in(&folder, SECRET.as_bytes()));
+        for file in store.backups() {
+            let copy = place.folder.path().join("restored").join("pleach.db");
+            std::fs::create_dir(copy.parent().unwrap()).unwrap();
+            std::fs::copy(file, &copy).unwrap();
+            let copy = open(&copy).store;
+            assert_eq!(copy.heads(one.session).unwrap().len(), 3);
+            assert_eq!(copy.sessions().unwrap().len(), 2, "what nobody removed is still there");
+        }
+    }
+}

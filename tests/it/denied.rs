@@ -1,0 +1,124 @@
+//! Files that a rule of the person's denies: nothing that reads or names files by itself brings them out, whatever way it goes.
+
+use crate::support::bench::{Bench, Client, Model};
+use crate::support::binary::Home;
+use pleach::domain::consent::{Rule, RuleScope, Verdict};
+use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct};
+use pleach::tools::{Acting, Workspace};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Denied, each with a word that stands in no other file.
+const KEPT: [(&str, &str); 3] = [
+    (".env", "API_ZEBRA=1\n"),
+    ("hidden/zebra.rs", "pub fn zebra_stripes() -> u32 { 7 }\npub fn zebra_caller() -> u32 { zebra_stripes() }\n"),
+    ("src/.env.rs", "pub fn zebra_nested() {}\n"),
+];
+
+fn fill(folder: &Path) {
+    for (path, text) in KEPT {
+        put(folder, path, text);
+    }
+    for name in ["lion", "tiger", "puma", "lynx", "cat", "jaguar"] {
+        put(folder, &format!("src/{name}.rs"), &format!("pub fn {name}_roars() -> u32 {{ 1 }}\n"));
+    }
+    put(folder, "AGENTS.md", "Be brief.\n\n@.env\n@hidden/zebra.rs\n");
+}
+
+fn put(folder: &Path, path: &str, text: &str) {
+    fs::create_dir_all(folder.join(path).parent().unwrap()).unwrap();
+    fs::write(folder.join(path), text).unwrap();
+}
+
+/// What a text says of denied files, beyond what was asked and what AGENTS.md names by itself.
+fn leaks(said: &str) -> Vec<&str> {
+    let lines = said.lines().filter(|line| !["call ", "@.env", "@hidden"].iter().any(|word| line.contains(word)));
+    let kept = ["{ 7 }", "zebra_caller", "zebra_nested", "API_ZEBRA", "hidden/", ".env"];
+    lines.filter(|line| kept.iter().any(|word| line.contains(word))).collect()
+}
+
+/// A machine with the files, and these rules.
+fn ruled(rules: &str) -> Home {
+    let home = Home::new("");
+    fill(&home.workspace());
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(".env", home.workspace().join("notes")).unwrap();
+    let folder = home.workspace().display().to_string();
+    home.configure(&format!("trusted_folders = [{folder:?}]\nprofile = \"offline\"\n[tools]\nrules = [{rules}]\n"));
+    home
+}
+
+#[test]
+fn no_command_brings_out_what_a_rule_denies() {
+    let ways: [&[&str]; 12] = [
+        &["ask", r#"call search {"pattern": "zebra"}"#],
+        &["ask", r#"call search {"pattern": "ZEBRA", "path": "notes"}"#],
+        &["ask", r#"call list_dir {"depth": 5}"#],
+        &["ask", r#"call read_file {"path": "notes"}"#],
+        &["ask", r#"call request_code_context {"query": "zebra stripes"}"#],
+        &["ask", r#"call expand {"symbol": "zebra_stripes"}"#],
+        &["ask", r#"call edit_file {"path": ".env", "edits": [{"old": "nothing", "new": "x"}]}"#],
+        &["plan", "What does zebra_stripes do?", "--mode", "heavy", "--request"],
+        &["index", "--map"],
+        &["retrieve", "--code", "zebra stripes"],
+        &["retrieve", "--code", "zebra nested", "--json"],
+        &["index"],
+    ];
+    let home = ruled("");
+    let before: Vec<bool> = ways.iter().map(|way| !leaks(&home.run(way).out).is_empty()).collect();
+    assert!(before.iter().filter(|leaks| **leaks).count() >= 8, "without rules it is all there: {before:?}");
+    let home =
+        ruled(r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#);
+    for way in ways {
+        let said = home.run(way);
+        let refusal = |line: &&str| !line.contains("rule of the person's") && !line.contains("A rule keeps");
+        let out: Vec<&str> = leaks(&said.out).into_iter().filter(refusal).collect();
+        assert_eq!(out, [""; 0], "{way:?}: {}", said.err);
+    }
+    let said = home.run(ways[0]).out;
+    assert!(said.contains("kept back by the person's rules"), "{said}");
+    home.run(&["ask", r#"call run {"line": "true"}"#, "--allow", "run"]);
+    let traces = home.json(&["traces"]).to_string();
+    assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");
+}
+
+fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
+    let files = match client.must(Request::Files(FileAct::Find { query: String::new(), limit: 99 })) {
+        Answer::Files(list) => list.paths,
+        other => panic!("{other:?}"),
+    };
+    let act = CodeAct::Names { typed: "zebra".into(), most: 9 };
+    let symbols = match client.must(Request::Code { root: None, act }) {
+        Answer::Symbols(found) => found.into_iter().map(|named| named.path).collect(),
+        other => panic!("{other:?}"),
+    };
+    let text = client.ask(Request::Files(FileAct::Read { path: ".env".into() })).is_ok();
+    (files, symbols, text)
+}
+
+#[test]
+fn a_rule_given_now_holds_for_the_next_look() {
+    let mut bench = Bench::new(&Model::new([]));
+    fill(&bench.workspace);
+    let space = Workspace::open_acting(&bench.workspace, 20_000, Acting::default()).unwrap();
+    bench.tools = Some(Arc::new(space));
+    bench.orient.enabled = true;
+    let mut client = bench.start();
+    client.session();
+    let (files, symbols, text) = names(&mut client);
+    assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "{files:?} {symbols:?}");
+    for on in [".env*", "hidden"] {
+        let rule = Rule { tool: "*".into(), on: Some(on.into()), verdict: Verdict::Deny };
+        client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: true }));
+    }
+    let (files, symbols, text) = names(&mut client);
+    assert!(files.iter().all(|path| !path.contains(".env") && !path.contains("hidden")), "{files:?}");
+    assert!(files.contains(&"src/lion.rs".into()) && symbols.is_empty() && !text, "{symbols:?}");
+    for on in [".env*", "hidden"] {
+        let rule = Rule { tool: "*".into(), on: Some(on.into()), verdict: Verdict::Deny };
+        client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: false }));
+    }
+    let (files, symbols, text) = names(&mut client);
+    assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "it is there again: {files:?} {symbols:?}");
+}
