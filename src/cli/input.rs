@@ -140,7 +140,9 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
     let mut notes = Vec::new();
     let found =
         spool(&mut opened, &name, run.formats.check, &run.config.paths.store, &mut |what| notes.push(what.to_owned()));
-    notes.iter().for_each(|note| run.io.note(note));
+    for note in &notes {
+        run.io.note(note);
+    }
     found
 }
 

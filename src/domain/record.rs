@@ -170,7 +170,7 @@ impl Transcript {
         let mut pieces = vec![Piece::Begin { session, source: self.source, title: self.title }];
         let (mut records, mut bytes) = (Vec::new(), 0);
         for (record, parent) in self.records.into_iter().zip(parents) {
-            bytes += record.content.bytes();
+            bytes = record.content.bytes().saturating_add(bytes);
             records.push(Placed { record, parent });
             if bytes >= PORTION || records.len() >= PORTION_RECORDS {
                 pieces.push(Piece::Records { session, records: std::mem::take(&mut records) });

@@ -93,7 +93,7 @@ impl Core {
         let Report { format, mut skipped } = pieces.report();
         let Taken { sessions, failed, added } = taken;
         skipped.extend(failed);
-        if sessions.iter().any(|one| self.sessions.contains_key(&one.session)) {
+        if !self.sessions.is_empty() && (added > 0 || !sessions.is_empty()) {
             self.data_version = -1;
             self.look();
         }

@@ -216,7 +216,7 @@ impl Flow {
         }
         let mut record = draft.record;
         self.askers.see(&mut record, id, draft.loose);
-        self.bytes += record.content.bytes() + 256;
+        self.bytes = self.bytes.saturating_add(record.content.bytes()).saturating_add(256);
         self.ready.push(Placed { record, parent });
     }
 }

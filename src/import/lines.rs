@@ -142,7 +142,9 @@ impl Stream {
         self.number += 1;
         let place = self.place(self.number);
         let spot = Spot { place: element.place, size: element.size, number: self.number };
-        match self.value(&element, &place) {
+        let value = self.value(&element, &place);
+        drop(element);
+        match value {
             Some(value) => self.take(value, &place, spot),
             None => Ok(()),
         }
@@ -328,11 +330,16 @@ impl Stream {
         let flow = &self.piles[at].flow;
         if flow.bytes >= PORTION || flow.ready.len() >= PORTION_RECORDS {
             self.flush(at);
-        } else if self.piles.len() > 1 && self.piles.iter().map(|pile| pile.flow.bytes).sum::<u64>() > HELD {
+        } else if self.piles.len() > 1 && self.waiting() > HELD {
             for at in 0..self.piles.len() {
                 self.flush(at);
             }
         }
+    }
+
+    /// The bytes of all contents that are ready.
+    fn waiting(&self) -> u64 {
+        self.piles.iter().map(|pile| pile.flow.bytes).fold(0, u64::saturating_add)
     }
 
     fn flush(&mut self, at: usize) {

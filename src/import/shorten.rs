@@ -120,13 +120,31 @@ impl Shortener {
         }
         self.half = false;
         let mut count = if self.cutting { 0 } else { bytes.len().min(self.room()) };
-        while count > 0 && count < bytes.len() && bytes[count] & 0xc0 == 0x80 {
+        let inside = |byte: u8| byte & 0xc0 == 0x80;
+        while count > 0 && count < bytes.len() && inside(bytes[count]) {
             count -= 1;
+        }
+        if count == 0 && !self.cutting && inside(bytes[0]) {
+            self.uncut();
         }
         self.keep(&bytes[..count]);
         self.text += count;
         self.cutting |= count < bytes.len();
         self.dropped += (bytes.len() - count) as u64;
+    }
+
+    /// Takes the beginning of a character back whose rest does not fit.
+    fn uncut(&mut self) {
+        if self.skipping.is_some() {
+            return;
+        }
+        for _ in 0..3 {
+            let Some(byte) = self.kept.pop_if(|byte| !byte.is_ascii()) else { return };
+            self.dropped += 1;
+            if byte & 0xc0 == 0xc0 {
+                return;
+            }
+        }
     }
 
     /// A quote or a backslash inside a text.
@@ -221,14 +239,14 @@ mod tests {
     #[test]
     fn a_large_value_stays_json_and_within_bounds() {
         let entry = format!("{{\"k\":[\"{}\",{{}}]}}", "y".repeat(30));
-        let list = vec![entry.as_str(); 500].join(", ");
-        let (kept, lost, dropped) = short(&format!("{{\"m\":[{list}],\"id\":7}}"), 13);
-        let value: Value = serde_json::from_slice(&kept).unwrap();
-        assert!(!lost && dropped > 0 && kept.len() <= SMALL.most);
+        let items = vec![entry.as_str(); 500].join(", ");
+        let (rest, gone, dropped) = short(&format!("{{\"m\":[{items}],\"id\":7}}"), 13);
+        let value: Value = serde_json::from_slice(&rest).unwrap();
+        assert!(!gone && dropped > 0 && rest.len() <= SMALL.most);
         assert!(value["id"] == 7 && value["m"].as_array().unwrap().len() > 40);
-        let (kept, lost, _) = short(&"x".repeat(SMALL.most + 1), 9);
-        assert!(lost && kept.is_empty());
-        let (kept, lost, _) = short(&" ".repeat(SMALL.most + 1), 9);
-        assert!(!lost && kept.is_empty());
+        let (rest, gone, _) = short(&"x".repeat(SMALL.most + 1), 9);
+        assert!(gone && rest.is_empty());
+        let (rest, gone, _) = short(&" ".repeat(SMALL.most + 1), 9);
+        assert!(!gone && rest.is_empty());
     }
 }
