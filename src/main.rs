@@ -2,11 +2,13 @@
 
 use pleach::cli::{self, Formats, args::Args, repair};
 use pleach::config::load::{Config, Environment, Sources, load};
+use pleach::domain::{failure::Failure, record::Incoming};
 use pleach::engine::{Engine, wiring};
-use pleach::{domain::failure::Failure, export, import, telemetry, tools, tui};
+use pleach::{export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
-    read: |bytes, name| import::read(bytes, name).map_err(|error| Failure::user(error.to_string())),
+    check: import::check,
+    read: |file, name| import::open(Box::new(file), name).map(Incoming::new),
     jsonl: |transcript, mask| export::jsonl(transcript, mask).text,
     markdown: |transcript, mask| export::markdown(transcript, mask).text,
 };

@@ -182,8 +182,8 @@ pub enum Command {
         /// Who says it: system, user, assistant or tool.
         #[arg(value_parser = role)]
         role: Role,
-        /// What; `-` reads standard input.
-        #[arg(required = true, value_name = "CONTENT")]
+        /// What; standard input follows the words, `-` or no words are standard input alone.
+        #[arg(value_name = "CONTENT")]
         text: Vec<String>,
     },
     /// Print the context as text, as the next call would send it.
@@ -346,7 +346,8 @@ pub enum Command {
     Session(SessionCommand),
     /// Import a conversation; importing it again adds nothing.
     Import {
-        /// JSON lines, OpenAI messages, or a ChatGPT export; `-` reads standard input.
+        /// JSON lines, OpenAI messages, or a ChatGPT export, of any size; `-` reads standard input, up to 2 GiB. Of one
+        /// text in a line or conversation larger than 16 MiB the first 8 MiB are kept, and it is said.
         file: PathBuf,
     },
     /// Print a conversation.

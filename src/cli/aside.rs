@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// `aside TEXT [--keep]`.
 pub(super) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Result<(), Stop> {
-    let text = run.io.text(words)?.unwrap_or_default();
+    let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Stop::Usage("The question is empty; nothing was sent.".into()));
     }

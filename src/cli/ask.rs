@@ -5,7 +5,7 @@ use super::Run;
 use super::client::unexpected;
 use super::output::money;
 use super::stop::Stop;
-use super::{pick, shape};
+use super::{input, pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, RunId};
 use crate::domain::meter::ShortRead;
@@ -19,12 +19,8 @@ use std::sync::Arc;
 
 /// `ask TEXT`.
 pub(super) fn ask(run: &mut Run<'_, '_>, words: &[String], wait: bool) -> Result<(), Stop> {
-    let text = match run.io.text(words)? {
-        Some(text) => text,
-        None if run.io.in_tty => {
-            return Err(Stop::Usage("Say what to ask, or give it on standard input.".into()));
-        }
-        None => run.io.read_all()?,
+    let Some(text) = run.io.message(words)? else {
+        return Err(Stop::Usage("Say what to ask, or give it on standard input.".into()));
     };
     if text.trim().is_empty() {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
@@ -60,7 +56,7 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
 
 /// `ask --request FILE [TEXT]`.
 pub(super) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait: bool) -> Result<(), Stop> {
-    let body = if file == Path::new("-") { run.io.read_exactly()? } else { read(file)? };
+    let body = input::text_of(run, file)?;
     let text = words.join(" ");
     if text == "-" && file == Path::new("-") {
         return Err(Stop::Usage("Standard input is the request already; give the text on the command line.".into()));
@@ -72,20 +68,9 @@ pub(super) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait
     follow(run, &view, Request::Exact { branch: view.current, act })
 }
 
-fn read(file: &Path) -> Result<String, Stop> {
-    let bytes = std::fs::read(file).map_err(|error| {
-        Failure::user(format!("{} cannot be read: {error}.", file.display())).kept("Nothing was sent.")
-    })?;
-    let text = String::from_utf8(bytes);
-    Ok(text.map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::user(format!("{} is not UTF-8 text (at byte {at}).", file.display())).kept("Nothing was sent.")
-    })?)
-}
-
 /// `edit MESSAGE TEXT`.
 pub(super) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait: bool) -> Result<(), Stop> {
-    let text = run.io.text(words)?.unwrap_or_default();
+    let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }

@@ -4,6 +4,7 @@
 use super::Run;
 use super::args::Format;
 use super::client::unexpected;
+use super::input::to_import;
 use super::output::{escaped_lines, number};
 use super::stop::Stop;
 use crate::domain::failure::Failure;
@@ -15,12 +16,10 @@ use std::path::Path;
 /// `import FILE`.
 pub(super) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
     let name = file.display().to_string();
-    let bytes = if name == "-" { piped(run) } else { std::fs::read(file) };
-    let bytes = bytes.map_err(|error| Failure::user(format!("{name} cannot be read: {error}.")))?;
-    let reading = (run.formats.read)(&bytes, &name)?;
-    let format = reading.format.clone();
-    let (sessions, skipped) = match run.client.call(Request::Import { reading }, &mut run.io)? {
-        Answer::Imported { sessions, skipped } => (sessions, skipped),
+    let opened = to_import(run, file)?;
+    let reading = (run.formats.read)(opened, &name)?;
+    let (format, sessions, skipped) = match run.client.call(Request::Import { reading }, &mut run.io)? {
+        Answer::Imported { format, sessions, skipped } => (format, sessions, skipped),
         other => return Err(unexpected(&other)),
     };
     for skip in skipped.iter().take(20) {
@@ -46,12 +45,6 @@ pub(super) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
         run.io.say("No conversation was found in it.");
     }
     Ok(())
-}
-
-fn piped(run: &mut Run<'_, '_>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    run.io.input.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// `export`.

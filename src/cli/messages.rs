@@ -123,7 +123,8 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
 
 /// `add ROLE CONTENT`.
 pub(super) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result<(), Stop> {
-    let text = run.io.text(words)?.unwrap_or_default();
+    let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
+    let text = text.ok_or_else(|| Stop::Usage("Say what to add, or give it on standard input.".into()))?;
     let view = run.open(true)?;
     match run.client.call(Request::AddMessage { branch: view.current, role, text }, &mut run.io)? {
         Answer::Added(head) => {

@@ -14,6 +14,7 @@ mod consent;
 mod diffs;
 mod editor;
 mod files;
+mod input;
 mod interrupt;
 pub mod mcp;
 mod memory;
@@ -42,7 +43,7 @@ mod whatif;
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::domain::failure::Failure;
-use crate::domain::record::{Reading, Transcript};
+use crate::domain::record::{Incoming, Transcript};
 use crate::domain::safe::Safe;
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
@@ -57,8 +58,10 @@ use stop::Stop;
 /// The formats of import and export, handed in so that this room need not know theirs.
 #[derive(Clone, Copy)]
 pub struct Formats {
-    /// Reads a file's bytes, given its name.
-    pub read: fn(&[u8], &str) -> Result<Reading, Failure>,
+    /// Whether a file that begins so can be read, given its name.
+    pub check: fn(&[u8], &str) -> Result<(), Failure>,
+    /// Opens a file of any size, given its name.
+    pub read: fn(std::fs::File, &str) -> Result<Incoming, Failure>,
     /// Writes JSON lines, masked when asked.
     pub jsonl: fn(&Transcript, bool) -> String,
     /// Writes Markdown, masked when asked.
@@ -106,6 +109,7 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
         out_tty,
         err_tty,
         in_tty: input.is_terminal(),
+        joins: true,
         out: &mut out,
         err: &mut err,
         input: &mut input,

@@ -9,9 +9,6 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-/// Most bytes that are read from standard input as a text.
-const MOST_INPUT: u64 = 256 << 20;
-
 /// Most bytes of a typed line.
 const MOST_LINE: u64 = 64 << 10;
 
@@ -30,6 +27,8 @@ pub struct Io<'a> {
     pub err_tty: bool,
     /// Standard input is a terminal.
     pub in_tty: bool,
+    /// Standard input may be part of a message; not where it holds commands.
+    pub joins: bool,
     /// JSON is wanted.
     pub json: bool,
     /// What nobody sees is escaped, wherever it goes.
@@ -209,34 +208,6 @@ impl Io<'_> {
                 return true;
             }
         }
-    }
-
-    /// All of standard input; one line end at its end is not part of the text.
-    pub fn read_all(&mut self) -> Result<String, Stop> {
-        let mut text = self.read_exactly()?;
-        if text.ends_with('\n') {
-            text.pop();
-            if text.ends_with('\r') {
-                text.pop();
-            }
-        }
-        Ok(text)
-    }
-
-    /// All of standard input, byte for byte.
-    pub fn read_exactly(&mut self) -> Result<String, Stop> {
-        let mut bytes = Vec::new();
-        self.input
-            .take(MOST_INPUT + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::user(format!("Standard input cannot be read: {error}.")))?;
-        if bytes.len() as u64 > MOST_INPUT {
-            return Err(Failure::user("Standard input is larger than 256 MiB.").into());
-        }
-        Ok(String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            Failure::user(format!("Standard input is not UTF-8 text (at byte {at})."))
-        })?)
     }
 
     /// Asks for a yes. Without a terminal to ask on, `--yes` must have been said.

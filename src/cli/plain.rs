@@ -95,6 +95,7 @@ fn within<T>(
             out_tty: run.io.out_tty,
             err_tty: run.io.err_tty,
             in_tty: run.io.in_tty,
+            joins: false,
             json: false,
             escape: run.io.escape,
             interrupts: &since,

@@ -50,7 +50,11 @@ pub(super) fn drafted(
     words: &[String],
     again: &Again<'_>,
 ) -> Result<(Arc<SessionView>, Draft), Stop> {
-    let text = run.io.text(words)?.unwrap_or_default();
+    let text = match again {
+        Again::Regenerate(_) => None,
+        Again::No | Again::Edit(_) => run.io.message(words)?,
+    };
+    let text = text.unwrap_or_default();
     let view = run.open(true)?;
     let kind = match again {
         Again::No => DraftKind::Message,

@@ -142,7 +142,7 @@ fn told(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, fai
 pub(super) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
     let arms = arms.iter().map(|words| arm::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
-    let text = run.io.text(words)?.unwrap_or_default();
+    let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }

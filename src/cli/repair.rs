@@ -87,6 +87,7 @@ mod tests {
             out_tty: tty,
             err_tty: tty,
             in_tty: tty,
+            joins: true,
             json: args.global.json,
             escape: false,
             interrupts: &|| 0,

@@ -48,14 +48,7 @@ pub(super) fn retrieve(
 /// A batch's name and text; `-` is standard input.
 pub(super) fn batch_text(run: &mut Run<'_, '_>, file: &Path) -> Result<(String, String), Stop> {
     let name = file.display().to_string();
-    let text = if name == "-" {
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut run.io.input, &mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    };
-    let text = text.map_err(|error| Failure::user(format!("{name} cannot be read: {error}.")))?;
-    Ok((name, text))
+    Ok((name, super::input::text_of(run, file)?))
 }
 
 fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {

@@ -16,7 +16,7 @@ use crate::domain::plan::{
     Warning,
 };
 use crate::domain::policy::{Layout, Section};
-use crate::domain::record::{Imported, Skipped};
+use crate::domain::record::{Imported, Reading, Skipped};
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::tokens::{Certainty, Encoding};
 use crate::domain::usage::Usage;
@@ -288,10 +288,8 @@ impl Stage {
         let sources = Sources { env, workspace: home.clone().into(), store: None, overrides: args.overrides() };
         let config = load(sources).unwrap();
         let formats = Formats {
-            read: |bytes, _| match bytes {
-                b"bad" => Err(Failure::user("No known format.")),
-                _ => Ok(Reading { format: "jsonl".into(), ..Reading::default() }),
-            },
+            check: |bytes, _| if bytes == b"bad" { Err(Failure::user("No known format.")) } else { Ok(()) },
+            read: |_, _| Ok(Reading::default().incoming()),
             jsonl: |_, mask| if mask { "masked\n".into() } else { "sk-secret\u{1b}\n".into() },
             markdown: |_, _| "# title\n".into(),
         };
@@ -304,6 +302,7 @@ impl Stage {
             out_tty: self.tty,
             err_tty: self.tty,
             in_tty: self.tty,
+            joins: true,
             json: args.global.json,
             escape: args.global.escape,
             interrupts: &|| presses,
@@ -659,7 +658,7 @@ fn lists_and_files() {
         let session = SessionId(id(90));
         let sessions = vec![Imported { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
         let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
-        vec![answer(ticket, Answer::Imported { sessions, skipped })]
+        vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
     });
     let json = said.json();
     assert_eq!((json["sessions"][0]["added"].as_u64(), json["format"].as_str()), (Some(2), Some("jsonl")));
@@ -704,6 +703,7 @@ fn commands_without_an_engine() {
         out_tty: false,
         err_tty: false,
         in_tty: false,
+        joins: true,
         json: false,
         escape: false,
         interrupts: &|| 0,

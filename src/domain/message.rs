@@ -190,9 +190,10 @@ impl Content {
                 Part::Text { text } | Part::Reasoning { text } => text.len() as u64,
                 Part::Call { name, args, .. } => (name.len() + args.len()) as u64,
                 Part::Reply { body, .. } => body.len() as u64,
+                // A file may claim any size.
                 Part::Opaque { bytes, .. } => *bytes,
             })
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 }
 

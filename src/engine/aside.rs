@@ -245,7 +245,7 @@ impl Core {
         self.asides.remove(&run);
         let open = self.session_mut(child)?;
         open.put_run(&card);
-        let (session, states) = (open.card.id, super::library::states_of(&[answer], Some(open)));
+        let (session, states) = (open.card.id, super::library::states_of(&[answer], open.next_state()));
         let write = |version: &StateVersion| Write::PutState { session, version: version.clone() };
         self.store.write(states.iter().map(write).collect())?;
         self.session_mut(child)?.add_states(states);

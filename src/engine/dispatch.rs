@@ -112,7 +112,7 @@ impl Core {
             }
             Request::DeleteSession { session } => self.delete_session(session.as_deref()),
             Request::SearchSessions { words } => self.search_sessions(&words),
-            Request::Import { reading } => self.import(reading),
+            Request::Import { reading } => self.import(&reading),
             Request::Markdown { branch } => self.markdown(branch),
             Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
             Request::Bodies { nodes } => queries::bodies(self, &nodes),

@@ -3,7 +3,6 @@
 
 use super::api::Answer;
 use super::core::Core;
-use super::imported::build_nodes;
 use super::session::{Session, draft_key};
 use super::snapshot::fresh_key;
 use crate::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
@@ -14,12 +13,14 @@ use crate::domain::ids::{BranchId, NodeId, SessionId};
 use crate::domain::mark::Atom;
 use crate::domain::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::op::Change;
-use crate::domain::record::{Imported, Reading, Record, Skipped, Transcript};
-use crate::domain::tag::Tag;
+use crate::domain::record::{Pointer, Record, Transcript};
 use crate::domain::tree::Slot;
 use crate::store::types::Write;
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// The branch that every session begins with.
+pub(super) const FIRST: &str = "main";
 
 /// Search results shown.
 const HITS: usize = 200;
@@ -216,89 +217,6 @@ impl Core {
         )
     }
 
-    /// Stores what an import read.
-    pub(super) fn import(&mut self, reading: Reading) -> Result<Answer, Failure> {
-        let mut sessions = Vec::new();
-        let mut skipped: Vec<Skipped> = reading.skipped;
-        for transcript in reading.transcripts {
-            match self.import_one(&transcript) {
-                Ok(imported) => sessions.push(imported),
-                // What the store refuses for one conversation it refuses for the next.
-                Err(failure) if failure.kind == FailureKind::Store => {
-                    return Err(failure.kept(match sessions.len() {
-                        0 => "Nothing was imported.".into(),
-                        1 => "The first conversation was imported.".into(),
-                        whole => format!("The first {whole} conversations were imported."),
-                    }));
-                }
-                Err(failure) => skipped.push(Skipped { place: "session".into(), why: failure.to_string() }),
-            }
-        }
-        if let Some(last) = sessions.last() {
-            self.store.write(vec![Write::UseSession(last.session)])?;
-        }
-        Ok(Answer::Imported { sessions, skipped })
-    }
-
-    fn import_one(&mut self, transcript: &Transcript) -> Result<Imported, Failure> {
-        let source_key = format!("import:{}", transcript.source);
-        let known = self.store.setting(&source_key)?.and_then(|id| id.parse::<SessionId>().ok());
-        let own = transcript.source.strip_prefix("pleach:").and_then(|id| id.parse::<SessionId>().ok());
-        let exists = |id: &SessionId| self.store.session(*id).ok().flatten().is_some();
-        let known = known.filter(exists).or(own.filter(exists));
-        let now = self.now();
-        let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
-        let old = known.map(|id| Session::load(&self.store, id)).transpose()?;
-        let built = build_nodes(transcript, old.as_ref(), now);
-        let states = states_of(&built.nodes, old.as_ref());
-        let waiting = states.len() as u64;
-        let (added, met) = (built.nodes.len() as u64, built.known);
-        let head = built.current;
-        let has = |tag: &Tag| old.as_ref().is_some_and(|session| session.tags.contains_key(&tag.node));
-        let tags: Vec<Tag> = built.tags.into_iter().filter(|tag| !has(tag)).collect();
-        let title = if transcript.title.trim().is_empty() { dated(now) } else { transcript.title.trim().to_owned() };
-        let mut writes = Vec::new();
-        match &old {
-            None => {
-                writes.push(Write::PutSession { id, title: title.clone(), at: now });
-                writes.push(Write::Setting { key: source_key, value: Some(id.to_string()) });
-                writes.push(Write::Setting { key: origin_key(id), value: Some(transcript.source.clone()) });
-                writes.push(Write::PutNodes { session: id, nodes: built.nodes });
-                let branch = first_branch(id, head, now);
-                writes.push(Write::Setting { key: moved_key(id), value: head.map(|head| head.to_string()) });
-                writes.push(Write::PutBranch(Box::new(branch)));
-            }
-            Some(session) => {
-                writes.push(Write::PutNodes { session: id, nodes: built.nodes });
-                writes.extend(self.follow(session, head)?);
-            }
-        }
-        writes.extend(states.into_iter().map(|version| Write::PutState { session: id, version }));
-        let put = |tag: Tag| Write::PutTag { session: id, node: tag.node, expect: None, tag: Some(tag) };
-        writes.extend(tags.into_iter().map(put));
-        self.store.write(writes)?;
-        if self.sessions.contains_key(&id) {
-            self.data_version = -1;
-            self.look();
-        }
-        let title = old.map_or(title, |session| session.card.title);
-        Ok(Imported { states: waiting, session: id, title, added, known: met, head })
-    }
-
-    /// A grown export moves the head only when nobody has moved it here since the last import.
-    fn follow(&self, session: &Session, head: Option<NodeId>) -> Result<Vec<Write>, Failure> {
-        let Some(branch) = session.branches.first() else { return Ok(Vec::new()) };
-        let last = self.store.setting(&moved_key(session.card.id))?;
-        let unmoved = last == branch.head.map(|head| head.to_string());
-        if !unmoved || head == branch.head || head.is_none() {
-            return Ok(Vec::new());
-        }
-        Ok(vec![
-            Write::MoveHead { branch: branch.id, expect: branch.head, head },
-            Write::Setting { key: moved_key(session.card.id), value: head.map(|head| head.to_string()) },
-        ])
-    }
-
     /// A session as records.
     pub(super) fn transcript(&mut self, named: Option<&str>, branch: Option<BranchId>) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
@@ -317,7 +235,8 @@ impl Core {
         let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
         let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
         let source = self.store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
-        let transcript = Transcript { source, title: session.card.title.clone(), records, current };
+        let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
+        let transcript = Transcript { source, title: session.card.title.clone(), records, current, branches };
         Ok(Answer::Transcript(Box::new(transcript)))
     }
 }
@@ -372,8 +291,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
 }
 
 /// The state blocks that imported answers hold. They are offered: none counts before a person takes it.
-pub(super) fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersion> {
-    let first = old.map_or(1, Session::next_state);
+pub(super) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
         let block = crate::domain::state::find(&node.content.words(), node.head.end == End::Complete)?;
@@ -395,12 +313,25 @@ pub(super) fn states_of(nodes: &[Node], old: Option<&Session>) -> Vec<StateVersi
     found.zip(first..).map(version).collect()
 }
 
-fn origin_key(session: SessionId) -> String {
+pub(super) fn origin_key(session: SessionId) -> String {
     format!("source:{session}")
 }
 
-fn moved_key(session: SessionId) -> String {
-    format!("import-head:{session}")
+/// The branches as an export names them; none where there is only the one that every session has.
+fn pointers(session: &Session) -> Vec<Pointer> {
+    if let [only] = session.branches.as_slice()
+        && only.name == FIRST
+    {
+        return Vec::new();
+    }
+    let head = |branch: &Branch| branch.head.and_then(|id| session.tree.get(id)).map(public_id);
+    let pointer = |branch: &Branch| Pointer {
+        name: branch.name.clone(),
+        head: head(branch),
+        archived: branch.archived,
+        current: branch.id == session.current,
+    };
+    session.branches.iter().map(pointer).collect()
 }
 
 /// The id under which a node is handed out: the one it came with, else its own.
@@ -428,11 +359,11 @@ fn record(session: &Session, node: Node) -> Record {
     }
 }
 
-fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
+pub(super) fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
     Branch {
         id: BranchId(Uuid::now_v7()),
         session,
-        name: "main".into(),
+        name: FIRST.into(),
         head,
         parent: None,
         fork: None,
@@ -449,7 +380,7 @@ fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
     }
 }
 
-fn dated(at: i64) -> String {
+pub(super) fn dated(at: i64) -> String {
     let zoned = jiff::Timestamp::from_millisecond(at).map(|t| t.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(|_| "session".into(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }

@@ -254,7 +254,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     config.paths.store = folder.join("demo.db");
     config.overrides.profile = Some("offline".into());
     config.overrides.model = None;
-    let reading = crate::import::read(DEMO, "demo.jsonl").map_err(|error| Failure::user(error.to_string()))?;
+    let reading = crate::import::read(DEMO, "demo.jsonl")?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
     Ok(Setup {
         reading: Some(reading),

@@ -1,11 +1,12 @@
-//! JSON lines: one message a line, in the shape that imports read, with what an exact return needs beside it.
+//! JSON lines: one message a line, in the shape that imports read, with what an exact return needs beside it; at the end
+//! the branches with their heads, a line each.
 //! Not for: masking; that is done before.
 
 use crate::domain::message::{End, Part, Role};
 use crate::domain::record::{Record, TAG, Transcript};
 use serde_json::{Map, Value, json};
 
-/// Writes all records in their order.
+/// Writes all records in their order, then a line for each branch, which other readers pass over.
 pub(super) fn write(transcript: &Transcript) -> String {
     let mut text = String::new();
     for (index, record) in transcript.records.iter().enumerate() {
@@ -17,6 +18,17 @@ pub(super) fn write(transcript: &Transcript) -> String {
         }
         if transcript.current.as_ref() == Some(&record.id) {
             line.insert("current".into(), true.into());
+        }
+        text.push_str(&Value::Object(line).to_string());
+        text.push('\n');
+    }
+    for branch in &transcript.branches {
+        let mut line = Map::new();
+        line.insert("branch".into(), branch.name.as_str().into());
+        line.insert("head".into(), branch.head.as_deref().into());
+        line.insert("session".into(), transcript.source.as_str().into());
+        for (name, _) in [("archived", branch.archived), ("current", branch.current)].iter().filter(|(_, set)| *set) {
+            line.insert((*name).into(), true.into());
         }
         text.push_str(&Value::Object(line).to_string());
         text.push('\n');

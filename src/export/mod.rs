@@ -37,6 +37,7 @@ pub fn markdown(transcript: &Transcript, mask: bool) -> Exported {
 fn veiled(transcript: &Transcript, mask: bool) -> (Cow<'_, Transcript>, usize) {
     let mut copy = transcript.clone();
     let mut found = cover(&mut copy.title);
+    found += copy.branches.iter_mut().map(|branch| cover(&mut branch.name)).sum::<usize>();
     for record in &mut copy.records {
         found += cover_record(record);
     }

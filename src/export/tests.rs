@@ -38,6 +38,7 @@ fn small() -> Transcript {
             record("y", Some("t"), Role::Assistant, said("Other answer.")),
         ],
         current: Some("x".into()),
+        branches: Vec::new(),
     }
 }
 

@@ -88,7 +88,7 @@ fn settle(drafts: Vec<Draft>, prefix: &str, notes: &mut Notes) -> Vec<Draft> {
 }
 
 /// An id from what a message says and where it hangs, so that a grown or changed file meets what it shares.
-fn derived_id(record: &Record) -> String {
+pub(super) fn derived_id(record: &Record) -> String {
     let fields = Fields::new("record").text(record.parent.as_deref().unwrap_or("")).text(record.role.name());
     let hash = fields.hash(record.content.hash()).finish().to_string();
     hash[..20].to_owned()
@@ -139,7 +139,8 @@ fn name_calls(drafts: Vec<Draft>) -> Vec<Record> {
     records
 }
 
-fn answer(record: &mut Record, id: &str, called: &str) {
+/// Makes a result answer this call.
+pub(super) fn answer(record: &mut Record, id: &str, called: &str) {
     if let Some(Part::Reply { call, name, .. }) = record.content.parts.first_mut() {
         id.clone_into(call);
         if name.is_empty() {

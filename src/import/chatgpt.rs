@@ -39,7 +39,7 @@ pub(super) fn read(mut object: Object, place: &str, stem: &str, notes: &mut Note
     let current = known.or_else(|| records.last().map(|record| record.id.clone()));
     let id = id.unwrap_or_else(|| Fields::new("chatgpt").text(&records[0].id).finish().to_string()[..20].to_owned());
     let title = title.unwrap_or_else(|| if stem.is_empty() { "Imported".into() } else { stem.to_owned() });
-    Some(Transcript { source: format!("{FORMAT}:{id}"), title, records, current })
+    Some(Transcript { source: format!("{FORMAT}:{id}"), title, records, current, branches: Vec::new() })
 }
 
 /// All keys so that siblings come in the order of their parent's `children`, each with the parent that lists it.

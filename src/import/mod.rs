@@ -2,21 +2,39 @@
 //! Not for: storing what was read (`engine`, `store`) or writing formats (`export`).
 //!
 //! The format is found by content, never by the file's name. Whatever can be read goes in; the rest is reported with its
-//! place. Everything is iterative and linear in the size of the file.
+//! place. Everything is iterative and linear in the size of the file, and a file of any size is read piece by piece:
+//! one conversation, line or element is in memory at a time, at most 16 MiB of it whole (`shorten` says what is kept of a
+//! larger one), and of messages that are done only where they stand.
 
 mod arrange;
+mod beginning;
 mod chatgpt;
+mod flow;
 mod json;
 mod lines;
 mod message;
 mod notes;
+mod shorten;
+mod source;
 mod split;
+mod survey;
 mod time;
 
+use crate::domain::failure::Failure;
 use crate::domain::record::Reading;
-use lines::Gathering;
-use notes::Notes;
-use serde_json::Value;
+use lines::Shape;
+use source::Source;
+use split::Cutting;
+use std::io::Cursor;
+
+pub use lines::Stream;
+pub use source::Input;
+
+/// The first bytes of a file, by which its format is found.
+pub const PREFIX: usize = 64 << 10;
+
+/// A file in UTF-16 is turned into UTF-8 in memory.
+const WIDE: u64 = 32 << 20;
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -61,27 +79,84 @@ pub enum ImportError {
     },
 }
 
-/// Reads a whole file. `file_name` serves for messages and as a title where the file has none.
-pub fn read(bytes: &[u8], file_name: &str) -> Result<Reading, ImportError> {
-    let file = if file_name.is_empty() { "the input" } else { file_name };
-    refuse_packed(bytes, file)?;
-    let mut notes = Notes::default();
-    let text = decode(bytes, &mut notes);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    if text.trim_matches(|c: char| c.is_whitespace() || c == '\0').is_empty() {
+/// Reads what is in memory already. `file_name` serves for messages and as a title where the file has none.
+pub fn read(bytes: &[u8], file_name: &str) -> Result<Reading, Failure> {
+    Reading::collect(&mut open(Box::new(Cursor::new(bytes.to_vec())), file_name)?)
+}
+
+/// Whether a file that begins so can be read at all, before more of it is.
+pub fn check(prefix: &[u8], file_name: &str) -> Result<(), Failure> {
+    refuse(prefix, named(file_name)).map_err(|error| Failure::user(error.to_string()))
+}
+
+/// Opens a file, to be read piece by piece.
+pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
+    let file = named(file_name);
+    let unreadable = |error: std::io::Error| Failure::user(format!("{file} cannot be read: {error}."));
+    let mut source = Source::new(input).map_err(unreadable)?;
+    let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
+    refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
+    if is_wide(&prefix) {
+        let bytes = source.prefix(WIDE + 1).map_err(unreadable)?;
+        if bytes.len() as u64 > WIDE {
+            let what = format!("{file} is UTF-16 text and larger than {} MiB.", WIDE >> 20);
+            return Err(Failure::user(what).todo("Turn it into UTF-8 first, then import that."));
+        }
+        let text = narrow(&bytes);
+        source = Source::new(Box::new(Cursor::new(text.into_bytes()))).map_err(unreadable)?;
+        let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
+        refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
+    }
+    let shape = shape(&mut source).map_err(unreadable)?;
+    source.go(shape.start).map_err(unreadable)?;
+    Ok(Stream::new(source, shape, file_name, file))
+}
+
+fn named(file_name: &str) -> &str {
+    if file_name.is_empty() { "the input" } else { file_name }
+}
+
+/// How the file is cut.
+fn shape(source: &mut Source) -> std::io::Result<Shape> {
+    let prefix = source.prefix(PREFIX as u64)?;
+    let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();
+    let start = prefix.len() - text.len();
+    let shape = |cutting, element, unit, start: usize| Shape { cutting, element, unit, start: start as u64 };
+    if text.first() == Some(&b'[') {
+        return Ok(shape(Cutting::Array, "element", "message", start + 1));
+    }
+    if let Some(list) = split::list_of(text, "conversations") {
+        return Ok(shape(Cutting::Array, "conversation", "message", start + list));
+    }
+    source.go(start as u64)?;
+    // Only one JSON value as a whole is a document; with anything after it these are lines.
+    let cutting =
+        if text.first() == Some(&b'{') && split::is_whole(source)? { Cutting::Nothing } else { Cutting::Lines };
+    Ok(shape(cutting, "line", "line", start))
+}
+
+/// What is no file of conversations is refused by how it begins.
+fn refuse(prefix: &[u8], file: &str) -> Result<(), ImportError> {
+    refuse_packed(prefix, file)?;
+    if is_wide(prefix) {
+        return Ok(());
+    }
+    if prefix.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ImportError::Empty { file: file.to_owned() });
     }
-    let mut gathering = Gathering::new(file_name, notes);
-    if text.starts_with('[') {
-        read_array(text, &mut gathering);
-    } else {
-        // Only one JSON value as a whole is a document; with anything after it these are lines.
-        match serde_json::from_str::<Value>(text) {
-            Ok(value) => read_document(value, &mut gathering),
-            Err(_) => read_lines(text, &mut gathering),
+    let unknown = |why: &str| Err(ImportError::Unknown { file: file.to_owned(), why: why.into() });
+    if prefix.len() >= PREFIX {
+        let text = String::from_utf8_lossy(prefix);
+        let odd = |c: &char| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace() && *c != '\0');
+        if text.chars().filter(odd).count() > prefix.len() / 5 {
+            return unknown("it is no text");
+        }
+        let begins = |line: &str| lines::trimmed(line).starts_with(['{', '[']);
+        if !text.lines().any(begins) {
+            return unknown("none of its first lines is JSON, not line 1 either");
         }
     }
-    gathering.finish().map_err(|why| ImportError::Unknown { file: file.to_owned(), why })
+    Ok(())
 }
 
 fn refuse_packed(bytes: &[u8], file: &str) -> Result<(), ImportError> {
@@ -98,61 +173,21 @@ fn refuse_packed(bytes: &[u8], file: &str) -> Result<(), ImportError> {
     }
 }
 
-fn decode<'a>(bytes: &'a [u8], notes: &mut Notes) -> std::borrow::Cow<'a, str> {
-    if let [first, second, rest @ ..] = bytes
-        && (*first, *second) != (0xff, 0xff)
-        && (*first == 0xff && *second == 0xfe || *first == 0xfe && *second == 0xff)
-    {
-        let little = *first == 0xff;
-        let units: Vec<u16> = rest
-            .chunks_exact(2)
-            .map(|pair| {
-                let pair = [pair[0], pair[1]];
-                if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
-            })
-            .collect();
-        return String::from_utf16_lossy(&units).into();
-    }
-    let text = String::from_utf8_lossy(bytes);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        notes.skip("file", "some bytes were not UTF-8; each such place now reads U+FFFD");
-    }
-    text
+/// Whether it is text of two bytes a character.
+fn is_wide(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
 
-fn read_array(text: &str, gathering: &mut Gathering) {
-    for (index, element) in split::Elements::new(text).enumerate() {
-        let place = format!("element {}", index + 1);
-        match serde_json::from_str::<Value>(element) {
-            Ok(value) => gathering.take(value, &place, index as u64 + 1, "message"),
-            Err(error) => gathering.notes.skip(place, format!("not readable as JSON: {error}")),
-        }
-    }
-}
-
-fn read_document(mut value: Value, gathering: &mut Gathering) {
-    if let Some(Value::Array(all)) = value.get_mut("conversations").map(Value::take) {
-        for (index, one) in all.into_iter().enumerate() {
-            gathering.take(one, &format!("conversation {}", index + 1), index as u64 + 1, "message");
-        }
-    } else {
-        gathering.take(value, "the document", 1, "line");
-    }
-}
-
-fn read_lines(text: &str, gathering: &mut Gathering) {
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
-        if line.is_empty() {
-            continue;
-        }
-        match serde_json::from_str::<Value>(line) {
-            Ok(value) => gathering.take(value, &format!("line {}", index + 1), index as u64 + 1, "line"),
-            Err(error) => {
-                gathering.notes.skip(format!("line {}", index + 1), format!("not readable as JSON: {error}"));
-            }
-        }
-    }
+fn narrow(bytes: &[u8]) -> String {
+    let little = bytes.first() == Some(&0xff);
+    let units: Vec<u16> = bytes[2..]
+        .chunks_exact(2)
+        .map(|pair| {
+            let pair = [pair[0], pair[1]];
+            if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
+        })
+        .collect();
+    String::from_utf16_lossy(&units)
 }
 
 #[cfg(test)]

@@ -28,10 +28,11 @@ impl Notes {
     }
 
     /// All of them, and how many more there were.
-    pub(super) fn finish(mut self) -> Vec<Skipped> {
+    pub(super) fn finish(&mut self) -> Vec<Skipped> {
         if self.more > 0 {
-            self.list.push(Skipped { place: "further on".into(), why: format!("{} more were skipped", self.more) });
+            let why = format!("{} more were skipped", std::mem::take(&mut self.more));
+            self.list.push(Skipped { place: "further on".into(), why });
         }
-        self.list
+        std::mem::take(&mut self.list)
     }
 }

@@ -1,73 +1,235 @@
-//! Cuts a JSON array into its elements without understanding them, so that one broken element does not spoil the rest.
-//! Not for: reading the elements.
+//! Cuts a stream into lines, or a JSON array into its elements, without understanding them, so that one broken element
+//! does not spoil the rest. What is too large comes shortened.
+//! Not for: reading the elements, or how they are shortened (`shorten`).
 
-/// The elements of the array at the start of a text, in order; a cut-off last one comes as far as it goes.
-pub(super) struct Elements<'a> {
-    rest: &'a str,
+use super::shorten::{Shortener, WHOLE};
+use super::source::Source;
+use memchr::{memchr, memchr2};
+use std::io;
+
+/// What separates the elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cutting {
+    /// The ends of lines.
+    Lines,
+    /// The commas of an array whose `[` is behind.
+    Array,
+    /// Nothing: all is one element.
+    Nothing,
 }
 
-impl<'a> Elements<'a> {
-    /// For a text that begins with `[`.
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { rest: text.strip_prefix('[').unwrap_or(text) }
+/// One element.
+pub(super) struct Element {
+    /// Its place in the file.
+    pub(super) place: u64,
+    /// Its bytes in the file.
+    pub(super) size: u64,
+    /// Its bytes, or those that were kept.
+    pub(super) bytes: Vec<u8>,
+    /// Whether these are all.
+    pub(super) kept: Kept,
+}
+
+/// How much of an element was kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kept {
+    /// All of it.
+    Whole,
+    /// Its beginnings.
+    Part,
+    /// Nothing could be.
+    Nothing,
+}
+
+/// The next element; none at the end. A cut-off last one comes as far as it goes.
+pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<Element>> {
+    if cutting == Cutting::Array && !begins(source)? {
+        return Ok(None);
     }
+    let place = source.place();
+    let mut ends = Ends::new(cutting);
+    let (mut bytes, mut short): (Vec<u8>, Option<Shortener>) = (Vec::new(), None);
+    loop {
+        let fresh = source.next()?;
+        if fresh.is_empty() {
+            break;
+        }
+        let end = ends.find(fresh);
+        let taken = end.unwrap_or(fresh.len());
+        match &mut short {
+            Some(short) => short.feed(&fresh[..taken]),
+            None => bytes.extend_from_slice(&fresh[..taken]),
+        }
+        source.pass(taken);
+        if short.is_none() && bytes.len() > WHOLE {
+            let mut begun = Shortener::default();
+            begun.feed(&std::mem::take(&mut bytes));
+            short = Some(begun);
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    let size = source.place() - place;
+    if cutting != Cutting::Array && source.next()?.is_empty() && size == 0 {
+        return Ok(None);
+    }
+    if cutting == Cutting::Lines {
+        source.pass(1);
+    }
+    let Some(short) = short else { return Ok(Some(Element { place, size, bytes, kept: Kept::Whole })) };
+    let (bytes, lost, dropped) = short.finish();
+    let kept = match (lost, dropped) {
+        (true, _) => Kept::Nothing,
+        (false, 0) => Kept::Whole,
+        (false, _) => Kept::Part,
+    };
+    Ok(Some(Element { place, size, bytes, kept }))
 }
 
-impl<'a> Iterator for Elements<'a> {
-    type Item = &'a str;
+/// Whether a value ends where the file does, and begins here. Nothing of it is kept.
+pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
+    let place = source.place();
+    let mut ends = Ends { cutting: Cutting::Array, depth: 0, quoted: false, escaped: false, closed: false };
+    let mut whole = true;
+    loop {
+        let fresh = source.next()?;
+        if fresh.is_empty() {
+            break;
+        }
+        let mut rest = fresh;
+        if !ends.closed {
+            let at = ends.close(rest).unwrap_or(rest.len());
+            rest = &rest[at..];
+        }
+        whole = rest.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0);
+        if !whole {
+            break;
+        }
+        let count = fresh.len();
+        source.pass(count);
+    }
+    source.go(place)?;
+    Ok(whole && ends.closed)
+}
 
-    fn next(&mut self) -> Option<&'a str> {
-        loop {
-            self.rest = self.rest.trim_start();
-            if self.rest.is_empty() || self.rest.starts_with(']') {
-                return None;
-            }
-            let end = element_end(self.rest.as_bytes());
-            let (element, rest) = self.rest.split_at(end);
-            self.rest = rest.strip_prefix(',').unwrap_or(rest);
-            let element = element.trim_end();
-            if !element.is_empty() {
-                return Some(element);
-            }
+/// Where the list stands that this text's outermost object holds under a name: the place after its `[`.
+pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
+    let quoted = format!("\"{name}\"");
+    memchr::memmem::find_iter(text, quoted.as_bytes()).find_map(|at| {
+        let mut ends = Ends::new(Cutting::Array);
+        ends.walk(&text[..at], |_, _| false);
+        let rest = text[at + quoted.len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+        let rest = rest.strip_prefix(b"[").filter(|_| ends.depth == 1 && !ends.quoted)?;
+        Some(text.len() - rest.len())
+    })
+}
+
+/// Passes over what stands between elements; false at the array's end.
+fn begins(source: &mut Source) -> io::Result<bool> {
+    loop {
+        let fresh = source.next()?;
+        if fresh.is_empty() {
+            return Ok(false);
+        }
+        let gap = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
+        let count = fresh.iter().position(|byte| !gap(byte)).unwrap_or(fresh.len());
+        let there = fresh.get(count).copied();
+        source.pass(count);
+        if let Some(byte) = there {
+            return Ok(byte != b']');
         }
     }
 }
 
-/// Where the element at the start ends: at a comma or the array's end on its own level. All marks are ASCII, so the
-/// place is always a character's border.
-fn element_end(bytes: &[u8]) -> usize {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for (at, byte) in bytes.iter().enumerate() {
-        if quoted {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => quoted = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => quoted = true,
-            b'{' | b'[' => depth += 1,
-            b']' | b',' if depth == 0 => return at,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
+/// Finds the end of an element over several reads. All marks are ASCII, so the place is always a character's border.
+struct Ends {
+    cutting: Cutting,
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+    /// For a single value: it is over.
+    closed: bool,
+}
+
+impl Ends {
+    fn new(cutting: Cutting) -> Self {
+        Self { cutting, depth: 0, quoted: false, escaped: false, closed: false }
+    }
+
+    fn find(&mut self, bytes: &[u8]) -> Option<usize> {
+        match self.cutting {
+            Cutting::Lines => memchr(b'\n', bytes),
+            Cutting::Nothing => None,
+            Cutting::Array => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b']' | b',')),
         }
     }
-    bytes.len()
+
+    /// The place after the byte that closes a value.
+    fn close(&mut self, bytes: &[u8]) -> Option<usize> {
+        let at = self.walk(bytes, |ends, byte| ends.depth == 1 && matches!(byte, b'}' | b']'))?;
+        self.closed = true;
+        Some(at + 1)
+    }
+
+    fn walk(&mut self, bytes: &[u8], stop: impl Fn(&Self, u8) -> bool) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+            } else if self.quoted {
+                at += memchr2(b'"', b'\\', &bytes[at..])?;
+                self.quoted = bytes[at] != b'"';
+                self.escaped = self.quoted;
+                at += 1;
+            } else {
+                let byte = bytes[at];
+                if stop(self, byte) {
+                    return Some(at);
+                }
+                match byte {
+                    b'"' => self.quoted = true,
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                    _ => {}
+                }
+                at += 1;
+            }
+        }
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Elements;
+    use super::*;
+
+    fn elements(text: &str, cutting: Cutting) -> Vec<String> {
+        let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
+        std::iter::from_fn(|| next(&mut source, cutting).unwrap())
+            .map(|element| String::from_utf8(element.bytes).unwrap().trim_end().to_owned())
+            .collect()
+    }
 
     #[test]
-    fn cuts_at_the_right_commas() {
-        let text = r#"[ {"a":"],\"{"}, [1,[2]] ,3,, {"cut": "off"#;
-        let found: Vec<&str> = Elements::new(text).collect();
+    fn cuts_at_the_right_places() {
+        let found = elements(r#" {"a":"],\"{"}, [1,[2]] ,3,, {"cut": "off"#, Cutting::Array);
         assert_eq!(found, [r#"{"a":"],\"{"}"#, "[1,[2]]", "3", r#"{"cut": "off"#]);
-        assert_eq!(Elements::new("[]").count(), 0);
-        assert_eq!(Elements::new("[1] trailing").count(), 1);
+        assert_eq!(elements("]", Cutting::Array).len(), 0);
+        assert_eq!(elements("1] trailing", Cutting::Array), ["1"]);
+        assert_eq!(elements("a\n\nb", Cutting::Lines), ["a", "", "b"]);
+        assert_eq!(elements("a\n", Cutting::Lines), ["a"]);
+    }
+
+    #[test]
+    fn a_document_is_one_value_and_nothing_more() {
+        let whole = |text: &str| {
+            let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
+            is_whole(&mut source).unwrap()
+        };
+        assert!(whole("{\"a\": \"}\",\n\"b\": [1]}\n \0"));
+        assert!(!whole("{\"a\": 1}\n{\"b\": 2}"));
+        assert!(!whole("{\"a\": 1"));
     }
 }

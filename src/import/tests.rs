@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::hash::Hash;
 use crate::domain::message::{Content, End, Part, Role};
-use crate::domain::record::{Record, Transcript};
+use crate::domain::record::{PORTION, PORTION_RECORDS, Piece, Pieces as _, Pointer, Record, Transcript};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
@@ -136,6 +136,7 @@ fn unreadable_files_say_why() {
     assert!(why(b"SQLite format 3\0rest").contains("database"));
     assert!(why(b"").contains("empty"));
     assert!(why(b" \n\r\n").contains("empty"));
+    assert!(why(br#"{"conversations":[]}"#).contains("no message"));
     assert!(why(b"Dear diary,\ntoday").contains("line 1"));
     assert!(why(br#"[{"uuid":"1","chat_messages":[]}]"#).contains("Claude"));
     assert!(why(b"[]").contains("no message"));
@@ -151,6 +152,50 @@ fn odd_encodings() {
     let mut wide = vec![0xff, 0xfe];
     wide.extend(r#"[{"role":"user","content":"ü"}]"#.encode_utf16().flat_map(u16::to_le_bytes));
     assert_eq!(read(&wide, "x").unwrap().transcripts[0].records[0].content.words(), "ü");
+}
+
+#[test]
+fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
+    let line = |n: u32, words: &str| {
+        let parent = n.checked_sub(1).map_or(json!(null), |n| json!(n.to_string()));
+        json!({"id": n.to_string(), "parent": parent, "role": "user", "content": words, "session": "s"}).to_string()
+    };
+    let mut lines: Vec<String> = (0..4_000).map(|n| line(n, &"word ".repeat(400))).collect();
+    lines[7] = line(7, &"é".repeat(9 << 20));
+    let mut stream = open(Box::new(Cursor::new(lines.join("\n").into_bytes())), "x.jsonl").unwrap();
+    let mut seen: Vec<Record> = Vec::new();
+    while let Some(piece) = stream.next().unwrap() {
+        let Piece::Records { records, .. } = piece else { continue };
+        let bytes: u64 = records.iter().map(|placed| placed.record.content.bytes()).sum();
+        assert!(bytes < PORTION + (9 << 20) && records.len() <= PORTION_RECORDS, "{bytes} bytes at once");
+        for placed in records {
+            assert_eq!(placed.parent, u32::try_from(seen.len()).unwrap().checked_sub(1));
+            seen.push(placed.record);
+        }
+    }
+    assert_eq!(seen.len(), 4_000);
+    let words = seen[7].content.words();
+    assert!(words.len() == 8 << 20 && words.chars().all(|c| c == 'é'), "the first 8 MiB are kept");
+    let skipped = stream.report().skipped;
+    assert_eq!(skipped.len(), 1);
+    assert!(skipped[0].place == "line 8" && skipped[0].why.contains("18874"), "{:?}", skipped[0]);
+}
+
+#[test]
+fn what_has_no_end_is_refused_by_how_it_begins() {
+    let noise: Vec<u8> = (0..PREFIX as u64).flat_map(|n| Hash::of(&n.to_le_bytes()).0).take(PREFIX).collect();
+    for (bytes, why) in [
+        (vec![0; PREFIX], "empty"),
+        (b"y\n".repeat(PREFIX / 2), "line 1"),
+        (noise, "no text"),
+        (b"\x1f\x8b\x08".repeat(30_000), "gzip"),
+    ] {
+        let said = check(&bytes, "-").unwrap_err().to_string();
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(check(b"{\"role\":\"user\"}\n", "-").is_ok());
+    let rubbish = format!("{{\"no\n{}", "never json\n".repeat(1_000_000));
+    assert!(read(rubbish.as_bytes(), "x").unwrap_err().to_string().contains("line 1"));
 }
 
 /// Children by parent, in order: a tree apart from the order of unrelated records.
@@ -295,8 +340,10 @@ fn transcript() -> impl Strategy<Value = Transcript> {
         prop_oneof![3 => Just((String::new(), false)), 1 => ("[a-z]{1,5}( [a-z]{1,4})?", any::<bool>())],
     );
     let all = prop::collection::vec(record, 1..12);
-    (all, "\\PC{0,9}", "\\PC{0,9}", prop::option::of(any::<prop::sample::Index>())).prop_map(
-        |(all, source, title, current)| {
+    let branch = ("\\PC{0,9}", prop::option::of(any::<prop::sample::Index>()), any::<bool>(), any::<bool>());
+    let branches = prop::collection::vec(branch, 0..4);
+    (all, "\\PC{0,9}", "\\PC{0,9}", prop::option::of(any::<prop::sample::Index>()), branches).prop_map(
+        |(all, source, title, current, branches)| {
             let mut records: Vec<Record> = Vec::new();
             for ((up, root, role, name, content), (end, at, lane, hidden, model), tag) in all {
                 let parent = (!root && !records.is_empty()).then(|| records[up.index(records.len())].id.clone());
@@ -318,7 +365,11 @@ fn transcript() -> impl Strategy<Value = Transcript> {
                 });
             }
             let current = current.map(|at| records[at.index(records.len())].id.clone());
-            Transcript { source, title, records, current }
+            let pointer = |(name, head, archived, current): (String, Option<prop::sample::Index>, bool, bool)| {
+                Pointer { name, head: head.map(|at| records[at.index(records.len())].id.clone()), archived, current }
+            };
+            let branches = branches.into_iter().map(pointer).collect();
+            Transcript { source, title, records, current, branches }
         },
     )
 }

@@ -21,6 +21,7 @@ pub mod examine;
 mod excerpt;
 mod find;
 mod journal;
+pub mod known;
 mod memory;
 mod modules;
 mod nodes;

@@ -40,7 +40,7 @@ pub(super) fn read(conn: &Connection) -> Vec<Transcript> {
 }
 
 fn empty(source: &str, title: &str) -> Transcript {
-    Transcript { source: source.into(), title: title.into(), records: Vec::new(), current: None }
+    Transcript { source: source.into(), title: title.into(), ..Transcript::default() }
 }
 
 /// A message whose parent is lost follows the one that was written before it.

@@ -34,8 +34,12 @@ pub(super) fn purge_mark(path: &Path) -> PathBuf {
 
 type Call = Box<dyn FnOnce(&mut Connection) + Send>;
 
+/// Looks at what is there, inside the transaction, and says what to write.
+pub(super) type Decided = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
+
 enum Job {
     Write(Vec<Write>, SyncSender<Result<(), StoreError>>),
+    Decide(Decided, SyncSender<Result<(), StoreError>>),
     Post(Vec<Write>),
     Call(Call),
     Stop,
@@ -68,6 +72,13 @@ impl Writer {
     pub(super) fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Write(writes, reply)).map_err(|_| stopped())?;
+        answer.recv().map_err(|_| stopped())?
+    }
+
+    /// Looks, writes what that leads to, and waits.
+    pub(super) fn decide(&self, work: Decided) -> Result<(), StoreError> {
+        let (reply, answer) = sync_channel(1);
+        self.jobs.send(Job::Decide(work, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
@@ -151,6 +162,12 @@ impl Back {
                 Job::Write(writes, reply) => {
                     self.flush();
                     let result = self.commit(&[&writes]);
+                    self.note_room(result.as_ref().err());
+                    drop(reply.send(result));
+                }
+                Job::Decide(work, reply) => {
+                    self.flush();
+                    let result = self.decide(work);
                     self.note_room(result.as_ref().err());
                     drop(reply.send(result));
                 }
@@ -268,6 +285,27 @@ impl Back {
                 }
             }
         }
+    }
+
+    /// One transaction that looks before it writes. Only its beginning waits for others, so that the work is done once.
+    fn decide(&mut self, work: Decided) -> Result<(), StoreError> {
+        self.sync_for(&[])?;
+        let mut tries = 1;
+        while let Err(error) = self.conn.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from) {
+            if !is_locked(&error) || tries == TRIES {
+                return Err(error);
+            }
+            tries += 1;
+        }
+        let done = work(&self.conn).and_then(|writes| {
+            let mut apply = apply::Apply::new(&self.conn, &self.owners);
+            writes.iter().try_for_each(|write| apply.apply(write))?;
+            Ok(self.conn.execute_batch("COMMIT")?)
+        });
+        if done.is_err() && !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        done
     }
 
     /// One transaction; says whether it deleted text.

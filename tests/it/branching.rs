@@ -533,7 +533,7 @@ fn names_and_stars_go_out_and_come_back() {
     let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
     let elsewhere = Bench::new(&Model::new([]));
     let mut other = elsewhere.start();
-    other.must(Request::Import { reading: reading.clone() });
+    other.must(Request::Import { reading: reading.clone().incoming() });
     let labels = |view: &SessionView| {
         let of = |tag: &Tag| view.nodes.iter().find(|node| node.key == tag.node).unwrap().preview.clone();
         let mut all: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
@@ -542,7 +542,7 @@ fn names_and_stars_go_out_and_come_back() {
     };
     assert_eq!(labels(&other.open()), labels(&client.open()));
     assert_eq!(labels(&client.open()).len(), 2);
-    other.must(Request::Import { reading });
+    other.must(Request::Import { reading: reading.incoming() });
     assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
 }
 

@@ -1,9 +1,11 @@
 //! Conversations in and out of the real binary: the same tree comes back, and a second import adds nothing.
 
-use crate::support::binary::Home;
+use crate::support::binary::{Home, finish};
 use crate::support::chatgpt;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 
 /// A message without anything that differs between machines: its place by the ids of its source.
 #[derive(PartialEq, Eq, Debug, Clone)]
@@ -193,6 +195,110 @@ fn a_grown_export_adds_and_moves_the_head_only_where_nobody_did() {
     assert_eq!(added(&moved.json(&["import", &second])), [(2, 2)]);
     assert_eq!(last(&moved), "mine", "somebody was here");
     assert_eq!(moved.json(&["message", "list", "--all"]).as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn imports_at_once_add_a_conversation_once() {
+    let made = chatgpt::export(3, 60);
+    let home = Home::new("");
+    home.ok(&["session", "list"]);
+    let file = write(&home, "conversations.json", &made.json);
+    let running: Vec<_> = (0..4).map(|_| home.command(&["import", &file, "--json"]).spawn().unwrap()).collect();
+    let mut sums = vec![0; 3];
+    for child in running {
+        let said = finish(child);
+        assert_eq!(said.code, 0, "{}", said.err);
+        for (sum, (new, known)) in sums.iter_mut().zip(added(&serde_json::from_str(&said.out).unwrap())) {
+            *sum += new;
+            assert!(new + known >= 60);
+        }
+    }
+    let sizes: Vec<u64> = made.trees.iter().map(|tree| tree.len() as u64).collect();
+    assert_eq!(sums, sizes, "each message is new to one of them");
+    assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 3);
+    home.assert_sound();
+}
+
+#[test]
+fn branches_come_back_with_their_heads() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
+    home.ok(&["session", "new", "Trees"]);
+    home.ok(&["ask", "one"]);
+    home.ok(&["branch", "fork", "side"]);
+    home.ok(&["ask", "on the side"]);
+    home.ok(&["branch", "fork", "away"]);
+    home.ok(&["-b", "main", "ask", "on main"]);
+    home.ok(&["branch", "archive", "away"]);
+    let exported = home.ok(&LOOP);
+    let branches = |home: &Home| {
+        let lines = home.ok(&LOOP);
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let found: Vec<(String, Value, Value)> = lines
+            .iter()
+            .filter(|line| !line["branch"].is_null())
+            .map(|line| (line["branch"].as_str().unwrap().to_owned(), line["head"].clone(), line["archived"].clone()))
+            .collect();
+        found
+    };
+    let wanted = branches(&home);
+    assert_eq!(wanted.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["main", "side", "away"]);
+
+    let other = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
+    let file = write(&other, "a.jsonl", &exported);
+    assert_eq!(other.json(&["import", &file])["skipped"].as_array().unwrap().len(), 0);
+    assert_eq!(branches(&other), wanted);
+    other.ok(&["-b", "side", "ask", "asked here"]);
+    let moved = branches(&other);
+    other.ok(&["branch", "rename", "main", "mine"]);
+    other.ok(&["import", &file]);
+    let names: Vec<String> = branches(&other).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["mine", "side", "away"], "nothing comes twice");
+    assert_eq!(branches(&other)[1].1, moved[1].1, "somebody was here");
+    assert_eq!(added(&home.json(&["import", &write(&home, "own.jsonl", &exported)]))[0].0, 0);
+    assert_eq!(branches(&home), wanted, "its own export changes nothing");
+}
+
+#[test]
+fn standard_input_and_words_are_one_message() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
+    let last = |home: &Home, input: &[u8], args: &[&str]| {
+        let said = home.fed(args, input);
+        assert_eq!(said.code, 0, "{}", said.err);
+        let list = home.json(&["message", "list"]);
+        let users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
+        users.last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(last(&home, b"X\n", &["ask", "sum", "up"]), "sum up\n\nX");
+    assert_eq!(last(&home, b"a\n```\nb\n", &["ask", "fix"]), "fix\n\n````\na\n```\nb\n````");
+    assert_eq!(last(&home, b"", &["ask", "alone"]), "alone");
+    assert_eq!(last(&home, b"piped\n", &["add", "user", "noted"]), "noted\n\npiped");
+    assert_eq!(last(&home, b"only\n", &["add", "user", "-"]), "only");
+    let planned = |input: &[u8], args: &[&str]| home.fed(args, input).out;
+    let both = planned(b"X\n", &["plan", "--request", "words"]);
+    assert!(both.contains("words\\n\\nX"), "{both}");
+
+    let mut child = home.command(&["ask", "slow"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for standard input"), "{line}");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_message_without_end_is_refused() {
+    let home = Home::new("");
+    for args in
+        [&["ask", "-"][..], &["add", "user", "-"], &["plan", "-"], &["retrieve", "--batch", "-"], &["import", "-"]]
+    {
+        let said = finish(home.command(args).stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap());
+        assert_eq!(said.code, 1, "{args:?} {}", said.err);
+        assert!(said.err.contains("has no end") || said.err.contains("empty"), "{args:?} {}", said.err);
+    }
+    let said = home.run(&["import", "/"]);
+    assert!(said.code == 1 && said.err.contains("folder"), "{}", said.err);
+    assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, messag
 use crate::support::server::{Server, end, send, stream, words};
 use pleach::domain::branch::Overrides;
 use pleach::domain::evidence::SkipWhy;
-use pleach::domain::failure::FailureKind;
+use pleach::domain::failure::{Failure, FailureKind};
 use pleach::domain::ids::{BranchId, NodeId, RunId};
 use pleach::domain::mark::MarkKind;
 use pleach::domain::message::{Content, End, NodeHead, Part, Role};
@@ -13,6 +13,7 @@ use pleach::domain::model::Quirk;
 use pleach::domain::plan::{Choice, Reason, RowKind};
 use pleach::domain::policy::Section;
 use pleach::domain::provider::ProviderErrorKind;
+use pleach::domain::record::{Incoming, Piece, Pieces, Report};
 use pleach::domain::run::{RunCard, RunStatus};
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, ProgramRequest, Request};
 use pleach::store::types::{OpenRun, Write};
@@ -609,6 +610,51 @@ fn what_a_server_tells_of_its_models_is_remembered() {
     assert_eq!(next.drawn(branch, &message("x")), drawn);
 }
 
+/// Pieces that end with a failure.
+struct Torn(Vec<Piece>);
+
+impl Pieces for Torn {
+    fn next(&mut self) -> Result<Option<Piece>, Failure> {
+        if self.0.is_empty() { Err(Failure::user("The disk is gone.")) } else { Ok(Some(self.0.remove(0))) }
+    }
+
+    fn report(&mut self) -> Report {
+        Report::default()
+    }
+}
+
+#[test]
+fn an_interrupted_import_goes_on_where_it_stopped() {
+    let line = |n: u32| {
+        let parent = n.checked_sub(1).map_or("null".into(), |n| format!("\"{n}\""));
+        format!("{{\"id\":\"{n}\",\"parent\":{parent},\"role\":\"user\",\"content\":\"text {n}\",\"session\":\"s\"}}\n")
+    };
+    let text: String = (0..4_500).map(line).collect();
+    let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
+    let pieces = reading.transcripts[0].clone().pieces(0);
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let mut before = 0;
+    for cut in [2, 3, 4, 5] {
+        let torn = Incoming::new(Torn(pieces[..cut].to_vec()));
+        assert!(client.ask(Request::Import { reading: torn }).is_err());
+        let written = bench.store().sessions().unwrap().first().map_or(0, |card| card.messages);
+        assert!(written >= before && written % 1_000 == 0, "{written}");
+        before = written;
+    }
+    assert!(before >= 3_000, "{before}");
+    for (added, known) in [(4_500 - before, before), (0, 4_500)] {
+        let Answer::Imported { sessions, .. } = client.must(Request::Import { reading: reading.clone().incoming() })
+        else {
+            panic!()
+        };
+        assert_eq!((sessions[0].added, sessions[0].known), (added, known));
+    }
+    let view = client.open();
+    let ends = |n: u32| view.nodes.iter().find(|node| node.preview == format!("text {n}")).map(|node| node.id);
+    assert_eq!((view.nodes.len(), view.branches.len(), view.branches[0].head), (4_500, 1, ends(4_499)));
+}
+
 #[test]
 fn an_own_export_comes_back_as_the_same_tree() {
     let model = Model::new([]);
@@ -633,13 +679,13 @@ fn an_own_export_comes_back_as_the_same_tree() {
     let out = transcript(&mut client);
     let reading =
         pleach::domain::record::Reading { format: "jsonl".into(), transcripts: vec![out.clone()], skipped: Vec::new() };
-    let import = Request::Import { reading };
-    let Answer::Imported { sessions, .. } = client.must(import.clone()) else { panic!() };
+    let import = || Request::Import { reading: reading.clone().incoming() };
+    let Answer::Imported { sessions, .. } = client.must(import()) else { panic!() };
     assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
     let other = Bench::new(&model);
     let mut fresh = other.start();
     for added in [out.records.len() as u64, 0] {
-        let Answer::Imported { sessions, .. } = fresh.must(import.clone()) else { panic!() };
+        let Answer::Imported { sessions, .. } = fresh.must(import()) else { panic!() };
         assert_eq!(sessions[0].added, added);
     }
     fresh.open();
@@ -714,7 +760,7 @@ fn long(bench: &Bench) {
     });
     let lines = turns.collect::<Vec<_>>().join("\n");
     let mut client = bench.start();
-    client.must(Request::Import { reading: pleach::import::read(lines.as_bytes(), "long.jsonl").unwrap() });
+    client.must(Request::Import { reading: pleach::import::read(lines.as_bytes(), "long.jsonl").unwrap().incoming() });
     client.stop();
 }
 

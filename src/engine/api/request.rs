@@ -17,7 +17,7 @@ use crate::domain::mark::Atom;
 use crate::domain::memory::MemoryKind;
 use crate::domain::message::Role;
 use crate::domain::race::Limits;
-use crate::domain::record::Reading;
+use crate::domain::record::Incoming;
 use std::sync::Arc;
 
 /// What a person asks of the engine.
@@ -473,8 +473,8 @@ pub enum Request {
     },
     /// Stores what an import read. The session that was added to becomes the last used.
     Import {
-        /// What was read.
-        reading: Reading,
+        /// What is read, piece by piece.
+        reading: Incoming,
     },
     /// A branch's path as Markdown for reading, with what looks like a secret masked.
     Markdown {

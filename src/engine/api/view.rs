@@ -152,6 +152,8 @@ pub enum Answer {
     Added(Box<NodeHead>),
     /// What was imported.
     Imported {
+        /// The format found.
+        format: String,
         /// Session by session.
         sessions: Vec<Imported>,
         /// What was skipped.

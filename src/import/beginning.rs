@@ -1,0 +1,45 @@
+//! How a conversation begins, by which one without an id is known again.
+//! Not for: reading its messages.
+
+use crate::domain::hash::Fields;
+use crate::domain::message::{NodeHead, Role};
+use crate::domain::record::Record;
+
+/// Identifies a conversation without an id by how it begins, up to the first answer: a grown file still begins so, and
+/// two that were only asked the same do not.
+pub(super) struct Beginning {
+    fields: Fields,
+    asked: bool,
+    /// The first answer was there.
+    pub(super) over: bool,
+    /// The first question.
+    first: Option<String>,
+}
+
+impl Default for Beginning {
+    fn default() -> Self {
+        Self { fields: Fields::new("beginning"), asked: false, over: false, first: None }
+    }
+}
+
+impl Beginning {
+    /// Takes the next message; whether it is the first answer.
+    pub(super) fn add(&mut self, record: &Record) -> bool {
+        if self.over {
+            return true;
+        }
+        let fields = std::mem::replace(&mut self.fields, Fields::new(""));
+        self.fields = fields.text(&record.id).text(record.role.name()).hash(record.content.hash());
+        if record.role == Role::User {
+            self.asked = true;
+            self.first.get_or_insert_with(|| NodeHead::preview_of(&record.content.words()));
+        }
+        self.over = self.asked && record.role == Role::Assistant;
+        self.over
+    }
+
+    /// The hash, and the first question.
+    pub(super) fn finish(self) -> (String, Option<String>) {
+        (self.fields.finish().to_string()[..20].to_owned(), self.first)
+    }
+}

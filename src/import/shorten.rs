@@ -1,0 +1,252 @@
+//! Shortens a JSON value while it goes by: texts that are too long are cut, and where that is not enough, the last
+//! entries deeper inside are left out. What comes out is JSON if what went in is.
+//! Not for: values that are small enough to be kept whole.
+
+use memchr::memchr2;
+
+/// A value of so many bytes is kept as it is.
+pub(super) const WHOLE: usize = 16 << 20;
+
+/// How much is kept, in bytes.
+struct Limits {
+    /// Of one text.
+    text: usize,
+    /// Once so much is kept of all, of every further text only `short` is.
+    enough: usize,
+    /// Of a text in a value that is large already.
+    short: usize,
+    /// Once so much is kept of all, entries inside are left out.
+    full: usize,
+    /// A value that needs more is left out.
+    most: usize,
+}
+
+const LIMITS: Limits = Limits { text: 8 << 20, enough: 16 << 20, short: 1 << 10, full: 24 << 20, most: 28 << 20 };
+
+/// See the module.
+pub(super) struct Shortener {
+    limits: Limits,
+    kept: Vec<u8>,
+    dropped: u64,
+    lost: bool,
+    depth: usize,
+    quoted: bool,
+    /// Bytes of an escape that are still to come.
+    escape: u8,
+    /// The escape's own bytes, where it is a code.
+    code: Vec<u8>,
+    /// The last escape was the first half of a character.
+    half: bool,
+    /// What is kept of the present text.
+    text: usize,
+    /// The rest of the present text is left out.
+    cutting: bool,
+    /// Entries are left out until the list or object at this depth closes.
+    skipping: Option<usize>,
+}
+
+impl Default for Shortener {
+    fn default() -> Self {
+        Self::new(LIMITS)
+    }
+}
+
+impl Shortener {
+    fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            kept: Vec::new(),
+            dropped: 0,
+            lost: false,
+            depth: 0,
+            quoted: false,
+            escape: 0,
+            code: Vec::new(),
+            half: false,
+            text: 0,
+            cutting: false,
+            skipping: None,
+        }
+    }
+
+    /// Takes more bytes.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.quoted && self.escape == 0 {
+                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
+                self.words(&bytes[at..end]);
+                at = end;
+                if let Some(byte) = bytes.get(at) {
+                    self.mark(*byte);
+                    at += 1;
+                }
+            } else if self.quoted {
+                self.escaped(bytes[at]);
+                at += 1;
+            } else {
+                self.outside(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+
+    /// What was kept, whether that is nothing, and how many bytes were left out.
+    pub(super) fn finish(self) -> (Vec<u8>, bool, u64) {
+        (if self.lost { Vec::new() } else { self.kept }, self.lost, self.dropped)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.skipping.is_some() || self.lost {
+            self.dropped += bytes.len() as u64;
+        } else if self.kept.len() + bytes.len() > self.limits.most {
+            self.lost = true;
+            self.dropped += (self.kept.len() + bytes.len()) as u64;
+            self.kept = Vec::new();
+        } else {
+            self.kept.extend_from_slice(bytes);
+        }
+    }
+
+    fn room(&self) -> usize {
+        let most = if self.kept.len() < self.limits.enough { self.limits.text } else { self.limits.short };
+        most.saturating_sub(self.text)
+    }
+
+    /// A stretch of a text without marks.
+    fn words(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.half = false;
+        let mut count = if self.cutting { 0 } else { bytes.len().min(self.room()) };
+        let inside = |byte: u8| byte & 0xc0 == 0x80;
+        while count > 0 && count < bytes.len() && inside(bytes[count]) {
+            count -= 1;
+        }
+        if count == 0 && !self.cutting && inside(bytes[0]) {
+            self.uncut();
+        }
+        self.keep(&bytes[..count]);
+        self.text += count;
+        self.cutting |= count < bytes.len();
+        self.dropped += (bytes.len() - count) as u64;
+    }
+
+    /// Takes the beginning of a character back whose rest does not fit.
+    fn uncut(&mut self) {
+        if self.skipping.is_some() {
+            return;
+        }
+        for _ in 0..3 {
+            let Some(byte) = self.kept.pop_if(|byte| !byte.is_ascii()) else { return };
+            self.dropped += 1;
+            if byte & 0xc0 == 0xc0 {
+                return;
+            }
+        }
+    }
+
+    /// A quote or a backslash inside a text.
+    fn mark(&mut self, byte: u8) {
+        if byte == b'"' {
+            self.quoted = false;
+            self.keep(b"\"");
+            return;
+        }
+        self.cutting |= self.room() == 0 && !self.half;
+        self.escape = 1;
+        self.code.clear();
+        self.one(byte);
+    }
+
+    /// A byte of an escape.
+    fn escaped(&mut self, byte: u8) {
+        if self.escape == 1 && self.code.is_empty() && byte == b'u' {
+            self.escape = 5;
+        }
+        self.code.push(byte);
+        self.escape -= 1;
+        self.one(byte);
+        if self.escape == 0 {
+            let high = |code: &[u8]| {
+                matches!(code, [b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]) && !self.half
+            };
+            self.half = high(&self.code);
+        }
+    }
+
+    fn one(&mut self, byte: u8) {
+        if self.cutting {
+            self.dropped += 1;
+        } else {
+            self.keep(&[byte]);
+            self.text += 1;
+        }
+    }
+
+    fn outside(&mut self, byte: u8) {
+        match byte {
+            b'"' => {
+                (self.quoted, self.cutting, self.half, self.text) = (true, false, false, 0);
+            }
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                if self.skipping == Some(self.depth) {
+                    self.skipping = None;
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' if self.depth >= 2 && self.kept.len() > self.limits.full && self.skipping.is_none() => {
+                self.skipping = Some(self.depth);
+            }
+            0 | b' ' | b'\t' | b'\n' | b'\r' => return,
+            _ => {}
+        }
+        self.keep(&[byte]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const SMALL: Limits = Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800 };
+
+    fn short(text: &str, step: usize) -> (Vec<u8>, bool, u64) {
+        let mut short = Shortener::new(SMALL);
+        for part in text.as_bytes().chunks(step) {
+            short.feed(part);
+        }
+        short.finish()
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters_and_the_rest_stays() {
+        for unit in ["x", "ü", "\u{1f600}", r"\n", r"\u00fc", r"\ud83d\ude00", r#"\""#] {
+            for (lead, step) in [("", 1), ("a", 7), ("ab", 1_000), ("abc", 3)] {
+                let text = format!("{{\"a\":\"{lead}{}\",\"id\":\"z\"}}", unit.repeat(2_000));
+                let (kept, lost, dropped) = short(&text, step);
+                let value: Value = serde_json::from_slice(&kept).unwrap_or_else(|e| panic!("{unit} {lead}: {e}"));
+                assert_eq!(value["id"], "z");
+                assert!(!lost && kept.len() < SMALL.text + 40 && kept.len() > SMALL.text - 20, "{}", kept.len());
+                assert_eq!(usize::try_from(dropped).unwrap(), text.len() - kept.len(), "{unit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_value_stays_json_and_within_bounds() {
+        let entry = format!("{{\"k\":[\"{}\",{{}}]}}", "y".repeat(30));
+        let items = vec![entry.as_str(); 500].join(", ");
+        let (rest, gone, dropped) = short(&format!("{{\"m\":[{items}],\"id\":7}}"), 13);
+        let value: Value = serde_json::from_slice(&rest).unwrap();
+        assert!(!gone && dropped > 0 && rest.len() <= SMALL.most);
+        assert!(value["id"] == 7 && value["m"].as_array().unwrap().len() > 40);
+        let (rest, gone, _) = short(&"x".repeat(SMALL.most + 1), 9);
+        assert!(gone && rest.is_empty());
+        let (rest, gone, _) = short(&" ".repeat(SMALL.most + 1), 9);
+        assert!(!gone && rest.is_empty());
+    }
+}
