@@ -245,7 +245,10 @@ impl Core {
         self.asides.remove(&run);
         let open = self.session_mut(child)?;
         open.put_run(&card);
-        let (session, states) = (open.card.id, super::library::states_of(&[answer], open.next_state()));
+        let states = super::library::states_of(&[answer], open.next_state()).into_iter();
+        // The model wrote it here: only the state of an import waits for a person.
+        let states: Vec<_> = states.map(|state| StateVersion { offered: false, ..state }).collect();
+        let session = open.card.id;
         let write = |version: &StateVersion| Write::PutState { session, version: version.clone() };
         self.store.write(states.iter().map(write).collect())?;
         self.session_mut(child)?.add_states(states);
