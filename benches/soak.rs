@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "small numbers")]
 
-use pleach::config::load::{CallOverrides, Environment, Sources, load};
+use pleach::config::load::{Environment, Sources, load};
+use pleach::config::settings::CallOverrides;
 use pleach::domain::ids::BranchId;
 use pleach::engine::api::{Answer, Draft, DraftKind, Event, Events, Request, Ticket};
 use pleach::engine::{Engine, wiring};

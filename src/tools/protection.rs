@@ -49,7 +49,7 @@ fn files(acts: &Acts, means: Means) -> String {
         (0, Space::None) => "landlock is missing here: it can read and write what you can".into(),
         (0, _) => format!("landlock is missing here: it can read what you can, credentials too; {writes}"),
         (version, _) => {
-            format!("landlock {version}: {writes}; the home folder is hidden but for toolchains, without credentials")
+            format!("landlock {version}: {writes}; your home folder is hidden, except toolchains without credentials")
         }
     }
 }
@@ -57,13 +57,15 @@ fn files(acts: &Acts, means: Means) -> String {
 fn namespaces(means: Means) -> String {
     let signals = if means.landlock < 6 { " and can end yours" } else { "" };
     match means.space {
-        Space::Whole => "namespaces: no process but its own; no file elsewhere changes its mode, owner or times".into(),
-        Space::Mounts => format!(
-            "namespaces: no file elsewhere changes its mode, owner or times; it sees the processes of others{signals}"
-        ),
+        Space::Whole => {
+            "namespaces: it sees no processes but its own; files elsewhere keep their mode, owner and times".into()
+        }
+        Space::Mounts => {
+            format!("namespaces: files elsewhere keep their mode, owner and times; it sees other processes{signals}")
+        }
         Space::None if means.seccomp => format!(
-            "namespaces are missing here: it can change modes and times of your files anywhere (but not to \
-             set-user-id, nor writable by all), and sees the processes of others{signals}"
+            "namespaces are missing here: it can change modes and times of your files anywhere (not to \
+             set-user-id or world-writable), and it sees other processes{signals}"
         ),
         Space::None => format!(
             "namespaces are missing here: it can change modes, owners, times and attributes of your files anywhere, and \

@@ -3,6 +3,7 @@
 //! folder of its own; where the machine lacks something, what the program says before a yes is asserted instead.
 
 use crate::hands::{Place, options, runs, sleeper};
+use pleach::domain::sight::Sight;
 use pleach::domain::trace::Watch;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -144,8 +145,8 @@ fn namespaces(place: &Place) -> (bool, bool) {
     let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
     let said = protection.iter().find(|line| line.starts_with("namespaces")).unwrap().clone();
     let none = said.contains("missing") && said.contains("can change modes and times of your files anywhere");
-    let whole = said.contains("no process but its own");
-    assert!(none || whole || said.contains("sees the processes of others"), "{said}");
+    let whole = said.contains("no processes but its own");
+    assert!(none || whole || said.contains("sees other processes"), "{said}");
     (!none, whole)
 }
 
@@ -381,8 +382,8 @@ fn works() {
 struct Killer(AtomicBool);
 
 impl Watch for Killer {
-    fn sight(&self) -> pleach::domain::sight::Sight {
-        pleach::domain::sight::Sight::default()
+    fn sight(&self) -> Sight {
+        Sight::default()
     }
 
     fn cancelled(&self) -> bool {

@@ -159,8 +159,8 @@ impl Guard {
     /// The shell's group, while that number is nobody else's.
     fn group(&self) -> Option<Pid> {
         if self.first {
-            // The first process goes into it.
-            return rustix::process::getpgid(Some(self.child)).ok();
+            // All others end with the first process of their namespace.
+            return None;
         }
         let own = self.child.as_raw_nonzero().get();
         (!self.ended || self.living().iter().any(|(_, group)| *group == own)).then_some(self.child)

@@ -56,11 +56,14 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
         use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
         set_parent_process_death_signal(Some(Signal::KILL))?;
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        if is_alone() {
+            return Err(std::io::Error::other("its guard was ended"));
+        }
     }
     let child = shell.stderr(std::io::stdout().as_fd().try_clone_to_owned()?).process_group(0).spawn()?;
     let pid = Pid::from_child(&child);
-    // So the guard knows the shell's group, and that stays while this is there. A shell that has ended needs none.
-    let _ = rustix::process::setpgid(None, Some(pid));
+    // This stays out of the shell's group: the kernel ends the first process of a namespace only when no number of it is
+    // in use, and a group's number is in use while the group has a member.
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((ended, status))) if ended == pid => {
@@ -72,6 +75,15 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
             Err(_) => return Ok(()),
         }
     }
+}
+
+/// Whether the guard ended before it could take this process with it: nobody reads its report any more.
+#[cfg(target_os = "linux")]
+fn is_alone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let report = std::io::stderr();
+    let mut on = [PollFd::new(&report, PollFlags::empty())];
+    matches!(poll(&mut on, Some(&Timespec::default())), Ok(count) if count > 0)
 }
 
 fn prepare(orders: &Orders) -> Result<Command, String> {

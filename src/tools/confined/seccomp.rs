@@ -137,6 +137,9 @@ const MODES: &[(i64, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (libc::SYS_fchmodat2, 2),
+];
+/// Calls that make a file with a mode, and which argument that is.
+const CREATING: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
     #[cfg(target_arch = "x86_64")]
@@ -214,6 +217,9 @@ fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendErr
     let bits: Vec<u64> = (0..12).map(|bit| 1 << bit).filter(|bit| modes & bit != 0).collect();
     for (call, argument) in MODES {
         rules.insert(*call, each(bits.iter().map(|bit| masked(*argument, *bit)))?);
+    }
+    for (call, argument) in CREATING {
+        rules.insert(*call, each([masked(*argument, SET_USER)])?);
     }
     for (call, flags, mode) in MAKING {
         let made = MAKES.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));

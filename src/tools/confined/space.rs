@@ -38,7 +38,9 @@ pub(super) fn enter(orders: &Orders, space: Space) -> Result<(), String> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|error| told("made private", error))?;
     let written = written(orders);
-    for place in &written {
+    let beneath = |place: &PathBuf| written.iter().any(|other| place != other && place.starts_with(other));
+    // One mount for each tree, so that files can be moved about in it.
+    for place in written.iter().filter(|place| !beneath(place)) {
         mount_bind_recursive(place, place).map_err(|error| told("made for what it writes", error))?;
     }
     for (copy, original) in orders.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
