@@ -51,16 +51,15 @@ impl Places {
         let temporary =
             std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.parent()?.to_owned()));
         let mut secret = toolchains::secrets(home.as_deref());
-        for (copy, original) in &orders.covers {
-            // Where nothing could be laid over it, it stays hidden.
-            let covered = !copy.is_empty() && orders.need.space != Space::None;
-            secret.extend(Path::new(original).canonicalize().ok().filter(|_| !covered));
-        }
+        // A file that a copy was mounted over is read through that mount; without the mount it stays hidden.
+        let (covered, bare): (Vec<_>, Vec<_>) =
+            orders.covers.iter().partition(|(copy, _)| !copy.is_empty() && orders.need.space != Space::None);
+        secret.extend(bare.iter().filter_map(|(_, original)| Path::new(original).canonicalize().ok()));
         let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).collect();
         hidden.extend(own.iter().cloned().chain(home.clone()).chain(temporary).filter(|path| path.parent().is_some()));
         hidden.extend(home.as_ref().and_then(|home| home.canonicalize().ok()));
         hidden.extend(secret.iter().cloned());
-        let mut read = Vec::new();
+        let mut read: Vec<PathBuf> = covered.iter().map(|(_, original)| PathBuf::from(original)).collect();
         beside(Path::new("/"), &hidden, &mut read);
         let mut wished: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
         wished.extend(toolchains::readable(home.as_deref()));

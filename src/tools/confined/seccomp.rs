@@ -110,14 +110,15 @@ const BY_NUMBER: &[(i64, u8)] = &[
 ];
 /// Calls on a process, a group or all of a user's, the kind of a process, and the argument with its number.
 const BY_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
-/// Changes of a file's owner, which landlock lets pass everywhere. Refused where not all else is read-only.
-const OWNERS: &[i64] = &[
+/// Changes of a file's owner, which landlock lets pass everywhere, and which argument that is; the group follows it. Refused
+/// where not all else is read-only, except for the owner and group of the process itself, which programs that copy files set.
+const OWNERS: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
+    (libc::SYS_chown, 1),
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
+    (libc::SYS_lchown, 1),
+    (libc::SYS_fchown, 1),
+    (libc::SYS_fchownat, 2),
 ];
 /// Changes of extended attributes, likewise; answered as if the file system had none, which programs know.
 const ATTRIBUTES: &[i64] = &[
@@ -226,7 +227,14 @@ fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendErr
         rules.insert(*call, made.into_iter().collect::<Result<_, _>>()?);
     }
     if space == Space::None {
-        rules.extend(OWNERS.iter().chain(SHARED).map(|call| (*call, Vec::new())));
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        for (call, argument) in OWNERS {
+            // All ones leave it as it is.
+            let other =
+                |argument, own: u32| all([own, u32::MAX].map(|same| (argument, Len::Dword, Op::Ne, u64::from(same))));
+            rules.insert(*call, vec![other(*argument, user)?, other(*argument + 1, group)?]);
+        }
     }
     if space != Space::Whole {
         rules.extend(without_processes()?);
