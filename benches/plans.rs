@@ -79,7 +79,7 @@ fn talk(budget: u32, turns: usize) {
             if [200, 1_000, 2_000, 3_000].contains(&turn) || turn == turns {
                 let kept = (now.0.plans - before.0.plans) / SPAN as i64;
                 let json = (now.0.json - before.0.json) / SPAN as i64;
-                let spent = (now.1 - before.1).as_secs_f64() * 1e3 / SPAN as f64;
+                let spent = (now.1.saturating_sub(before.1)).as_secs_f64() * 1e3 / SPAN as f64;
                 println!(
                     "  turn {turn:>5}: {kept:>6} bytes of plans a turn (JSON {json:>7}), CPU {spent:>5.1} ms a turn"
                 );

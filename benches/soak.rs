@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const TOLD: [usize; 10] = [10, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 7_500, 10_000];
 
 /// How long one turn may take before it is called stuck.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What the process has used so far.
 #[derive(Clone, Copy, Default)]
@@ -77,7 +77,8 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
 fn question(turn: usize) -> String {
     let topics = ["the parser", "the store", "the network", "the screen", "the budget", "the tests", "the release"];
     let topic = topics[turn % topics.len()];
-    let detail: String = (0..80).map(|word| format!("w{} ", (turn * 31 + word * 17) % 4_001)).collect();
+    let words: Vec<String> = (0..80).map(|word| format!("w{} ", (turn * 31 + word * 17) % 4_001)).collect();
+    let detail = words.concat();
     match turn % 10 {
         0 => format!("What did we say about {topic} in turn {}?", turn / 2),
         _ => format!("Turn {turn}: tell me about {topic}. {detail}"),

@@ -1,6 +1,8 @@
-//! Five short guides for people who use the program, kept beside its code so that they are read when it changes.
+//! Short guides for people who use the program, kept beside its code so that they are read when it changes.
 //! Not for: the architecture; that is the crate's own page.
 
+#[doc = include_str!("../assets/guides/commands.md")]
+pub mod commands {}
 #[doc = include_str!("../assets/guides/compaction.md")]
 pub mod compaction {}
 #[doc = include_str!("../assets/guides/context.md")]
@@ -9,5 +11,7 @@ pub mod context {}
 pub mod policies {}
 #[doc = include_str!("../assets/guides/retrieval.md")]
 pub mod retrieval {}
+#[doc = include_str!("../assets/guides/tools.md")]
+pub mod tools {}
 #[doc = include_str!("../assets/guides/tour.md")]
 pub mod tour {}

@@ -27,7 +27,9 @@ pub(super) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
     if all.is_empty() {
         run.io.note("there is no backup beside the store");
     }
-    all.iter().for_each(|copy| run.io.say(&line(copy)));
+    for copy in &all {
+        run.io.say(&line(copy));
+    }
     if act != BackupAct::List && all.iter().any(|copy| copy.removed > 0) { Err(Stop::Said(1)) } else { Ok(()) }
 }
 
@@ -81,7 +83,9 @@ pub(super) fn after_removal(
     };
     let left = ask(run, act)?;
     let held: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
-    held.iter().for_each(|copy| run.io.note(&line(copy)));
+    for copy in &held {
+        run.io.note(&line(copy));
+    }
     if !held.is_empty() {
         return Err(Stop::Said(1));
     }

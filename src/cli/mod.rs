@@ -191,10 +191,13 @@ pub fn parse() -> Result<Args, u8> {
 }
 
 impl Run<'_, '_> {
+    fn without_command(&mut self, plain: bool) -> Result<(), Stop> {
+        if plain { plain::plain(self) } else { Err(Stop::Usage("Say what to do; --help lists the commands.".into())) }
+    }
+
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
-            None if args.plain => plain::plain(self),
-            None => Err(Stop::Usage("Say what to do; --help lists the commands.".into())),
+            None => self.without_command(args.plain),
             Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
             Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
             Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),

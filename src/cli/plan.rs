@@ -207,7 +207,7 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let edited = if card.edited { " · edited by hand" } else { "" };
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
-    let told: String = card.diagnostics.iter().map(|told| format!("\n  ! {}", told.what)).collect();
+    let told = card.diagnostics.iter().fold(String::new(), |told, one| told + "\n  ! " + &one.what);
     format!(
         "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}{told}",
         card.id,

@@ -5,6 +5,7 @@ use super::load::Config;
 use crate::domain::address;
 use crate::domain::folder::FileStanding;
 use crate::domain::model::Profile;
+use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 
 /// Profiles that are tried in this order when their key is in the environment; others follow by name.
@@ -72,7 +73,7 @@ impl Config {
         let mut text = String::from("# A setting with no word above it is built in.\n");
         if let Some(card) = &self.folder {
             let asks = if card.standing == FileStanding::Waits { "; /folder-settings shows it and asks" } else { "" };
-            text += &format!("# {}: {}{asks}\n", one_line(&card.path), one_line(&card.words()));
+            let _ = writeln!(text, "# {}: {}{asks}", one_line(&card.path), one_line(&card.words()));
         }
         text + &document.to_string()
     }

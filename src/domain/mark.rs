@@ -270,16 +270,16 @@ mod tests {
 
     #[test]
     fn a_lease_loses_one_turn_for_each_user_message_with_which_it_was_sent() {
-        let [one, two] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
+        let [first, second] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
         for by in [Actor::User, Actor::Engine, Actor::Model] {
             let fresh = mark(Leased { turns: 2 }, by);
-            assert_eq!(fresh.after_turn(one, false), None, "it was not sent");
-            let once = fresh.after_turn(one, true).unwrap().unwrap();
-            assert_eq!(once, Mark { kind: Leased { turns: 1 }, counted: one, revision: 8, ..fresh });
-            assert_eq!(once.after_turn(one, true), None, "another answer to the same message");
-            let over = once.after_turn(two, true).unwrap().unwrap();
-            assert_eq!((over.kind, over.counted, over.revision), (Leased { turns: 0 }, two, 9));
-            assert_eq!(over.after_turn(one, true), (by == Actor::Engine).then_some(None));
+            assert_eq!(fresh.after_turn(first, false), None, "it was not sent");
+            let once = fresh.after_turn(first, true).unwrap().unwrap();
+            assert_eq!(once, Mark { kind: Leased { turns: 1 }, counted: first, revision: 8, ..fresh });
+            assert_eq!(once.after_turn(first, true), None, "another answer to the same message");
+            let over = once.after_turn(second, true).unwrap().unwrap();
+            assert_eq!((over.kind, over.counted, over.revision), (Leased { turns: 0 }, second, 9));
+            assert_eq!(over.after_turn(first, true), (by == Actor::Engine).then_some(None));
         }
     }
 

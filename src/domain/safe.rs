@@ -184,7 +184,7 @@ fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
 }
 
 fn joins(c: char) -> bool {
-    matches!(u32::from(c), 0x0600..=0x08FF | 0x0900..=0x0DFF) && !forbidden(c)
+    matches!(u32::from(c), 0x0600..=0x0DFF) && !forbidden(c)
 }
 
 /// Takes in what is seen, and counts the rest.

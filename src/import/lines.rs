@@ -267,6 +267,7 @@ impl Stream {
     }
 
     /// What the whole file says of a session.
+    #[allow(clippy::ref_option, reason = "the key of a map")]
     fn told(&mut self, session: &Option<String>) -> io::Result<Facts> {
         if self.facts.is_none() {
             self.facts = Some(survey::of(&mut self.source, self.shape)?);

@@ -24,6 +24,7 @@ struct Limits {
 const LIMITS: Limits = Limits { text: 8 << 20, enough: 16 << 20, short: 1 << 10, full: 24 << 20, most: 28 << 20 };
 
 /// See the module.
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Shortener {
     limits: Limits,
     kept: Vec<u8>,
@@ -169,10 +170,8 @@ impl Shortener {
         self.escape -= 1;
         self.one(byte);
         if self.escape == 0 {
-            let high = |code: &[u8]| {
-                matches!(code, [b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]) && !self.half
-            };
-            self.half = high(&self.code);
+            let high = matches!(self.code[..], [b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
+            self.half = high && !self.half;
         }
     }
 

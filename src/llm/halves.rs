@@ -30,12 +30,11 @@ impl Parsed {
     /// Reads one JSON value; none where it cannot be read even so.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        match serde_json::from_str(text) {
-            Ok(value) => Some(Self { value, marked: false }),
-            Err(_) => {
-                let value = serde_json::from_str(&marked(text)?).ok()?;
-                Some(Self { value, marked: true })
-            }
+        if let Ok(value) = serde_json::from_str(text) {
+            Some(Self { value, marked: false })
+        } else {
+            let value = serde_json::from_str(&marked(text)?).ok()?;
+            Some(Self { value, marked: true })
         }
     }
 
@@ -163,12 +162,11 @@ impl Joiner {
         while let Some(c) = chars.next() {
             let next = (marked && c == MARK).then(|| chars.next()).flatten();
             let half = next.and_then(|c| u32::from(c).checked_sub(FIRST)).filter(|half| *half < 0x800);
-            match half.and_then(|half| u16::try_from(0xD800 + half).ok()) {
-                Some(half) => self.half(half, &mut whole),
-                None => {
-                    self.give_up(&mut whole);
-                    whole.push(c);
-                }
+            if let Some(half) = half.and_then(|half| u16::try_from(0xD800 + half).ok()) {
+                self.half(half, &mut whole);
+            } else {
+                self.give_up(&mut whole);
+                whole.push(c);
             }
         }
         whole
@@ -188,19 +186,16 @@ impl Joiner {
     }
 
     fn half(&mut self, half: u16, whole: &mut String) {
-        match self.high.filter(|_| is_low(half)) {
-            Some(high) => {
-                self.high = None;
-                whole.extend(char::decode_utf16([high, half]).flatten());
-            }
-            None => {
-                self.give_up(whole);
-                if is_high(half) {
-                    self.high = Some(half);
-                } else {
-                    whole.push(char::REPLACEMENT_CHARACTER);
-                    self.lost += 1;
-                }
+        if let Some(high) = self.high.filter(|_| is_low(half)) {
+            self.high = None;
+            whole.extend(char::decode_utf16([high, half]).flatten());
+        } else {
+            self.give_up(whole);
+            if is_high(half) {
+                self.high = Some(half);
+            } else {
+                whole.push(char::REPLACEMENT_CHARACTER);
+                self.lost += 1;
             }
         }
     }
@@ -220,8 +215,8 @@ mod tests {
 
     /// UTF-16 units as a JSON text.
     fn json(units: &[u16]) -> String {
-        let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
-        format!("\"{escaped}\"")
+        let escaped: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        format!("\"{}\"", escaped.concat())
     }
 
     fn joined(pieces: &[Vec<u16>]) -> (String, u32) {

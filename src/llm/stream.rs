@@ -653,7 +653,9 @@ mod tests {
             pieces in proptest::collection::vec(growth(), 1..6), order in proptest::collection::vec(0_usize..4, 0..80), size in 1_usize..60
         ) {
             let mut expected: [String; 4] = Default::default();
-            pieces.iter().for_each(|(place, text)| expected[*place].push_str(text));
+            for (place, text) in &pieces {
+                expected[*place].push_str(text);
+            }
             let mut queues: Vec<_> = (0..4).map(|at| by_units(at, &expected[at]).into_iter()).collect();
             let mut body: String = order.into_iter().filter_map(|at| queues[at].next()).collect();
             body.extend(queues.into_iter().flatten());

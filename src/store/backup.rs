@@ -38,7 +38,8 @@ impl Store {
         }
         for old in before_schema(&self.0.path) {
             let since = modified(&old).map(jiff::Timestamp::as_second);
-            if self.backups().iter().filter(|file| made(file).map(|at| at.as_second()) >= since).count() >= kept {
+            if self.backups().iter().filter(|file| made(file).map(jiff::Timestamp::as_second) >= since).count() >= kept
+            {
                 std::fs::remove_file(&old).map_err(|error| failed(&old, &error))?;
             }
         }

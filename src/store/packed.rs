@@ -123,11 +123,11 @@ struct Step {
     is: Rc<str>,
 }
 
+/// Another text for a plan; none where it stays.
+pub(super) type Change<'a> = dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError> + 'a;
+
 /// Shows `change` every plan of every group; where it gives another text, that is stored, and what was compressed with it.
-pub(super) fn rewrite(
-    conn: &Connection,
-    change: &mut dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError>,
-) -> Result<(), StoreError> {
+pub(super) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<(), StoreError> {
     let mut groups = conn.prepare_cached("SELECT n FROM plan WHERE place = 0")?;
     let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for group in groups {
@@ -136,11 +136,7 @@ pub(super) fn rewrite(
     Ok(())
 }
 
-fn rewrite_group(
-    conn: &Connection,
-    group: i64,
-    change: &mut dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError>,
-) -> Result<(), StoreError> {
+fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Result<(), StoreError> {
     let mut list = conn.prepare_cached("SELECT n, id, place FROM plan WHERE \"group\" = ?1 ORDER BY place")?;
     let rows = list.query_map([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let rows: Vec<(i64, Hash, u32)> = rows.collect::<Result<_, _>>()?;
@@ -177,9 +173,9 @@ mod tests {
 
     /// A plan that shares most of its rows with the ones before it.
     fn text(seed: u64, turn: u64) -> String {
-        (turn.saturating_sub(30)..=turn)
-            .map(|n| format!("{{\"key\":\"{}\",\"free\":{}}}", Hash::of(&(seed + n).to_le_bytes()), turn))
-            .collect()
+        let rows = turn.saturating_sub(30)..=turn;
+        let row = |n: u64| format!("{{\"key\":\"{}\",\"free\":{turn}}}", Hash::of(&(seed + n).to_le_bytes()));
+        rows.map(row).collect::<Vec<_>>().concat()
     }
 
     proptest! {

@@ -102,10 +102,7 @@ fn move_some(conn: &mut Connection) -> Result<u64, StoreError> {
 }
 
 /// Shows `change` every plan; where it gives another text, that is stored.
-pub(super) fn rewrite(
-    conn: &Connection,
-    change: &mut dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError>,
-) -> Result<(), StoreError> {
+pub(super) fn rewrite(conn: &Connection, change: &mut packed::Change<'_>) -> Result<(), StoreError> {
     let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
     let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for n in old {

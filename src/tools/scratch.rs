@@ -12,7 +12,7 @@ const NAME: &str = "pleach-";
 /// Locked while the program lives. Commands can neither write nor read it.
 const LOCK: &str = "lock";
 /// After this time a folder that nobody ever locked, as earlier versions made them, is nobody's any more.
-const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+const ABANDONED: Duration = Duration::from_hours(24);
 
 /// The folder, there until this is dropped.
 #[derive(Debug)]
@@ -69,9 +69,8 @@ pub(super) fn clear() {
         match File::open(path.join(LOCK)) {
             // The lock is held until all is gone.
             Ok(lock) if lock.try_lock().is_ok() => drop((fs::remove_dir_all(&path), lock)),
-            Ok(_) => {}
             Err(_) if is_old(&path) => drop(fs::remove_dir_all(&path)),
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
     }
 }

@@ -374,7 +374,7 @@ impl Bench {
                 Cmd::Mouse(on) => terminal::mouse(on)?,
                 Cmd::Notify(text) => terminal::notify(self.model.screen.notify, &text)?,
                 Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) | Cmd::SaveUnsaved(..) => {
-                    self.perform_on_files(cmd)?
+                    self.perform_on_files(cmd)?;
                 }
                 Cmd::Suspend => {
                     system::suspend()?;

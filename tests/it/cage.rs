@@ -108,13 +108,10 @@ fn each(test: &str) {
         if let Some(user) = user {
             own.uid(user).gid(user);
         }
-        let said = own.output();
-        let Ok(said) = said else {
-            println!("skipped: the user {user:?} cannot start {:?}", own.get_program());
-            continue;
-        };
-        let text = format!("{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
-        assert!(said.status.success() && text.contains("1 passed"), "as {user:?} without {refused}:\n{text}");
+        // A machine on which that user cannot start the test binary is not asked.
+        let Ok(output) = own.output() else { continue };
+        let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && shown.contains("1 passed"), "as {user:?} without {refused}:\n{shown}");
     }
 }
 

@@ -265,8 +265,8 @@ fn standard_input_and_words_are_one_message() {
         let said = home.fed(args, input);
         assert_eq!(said.code, 0, "{}", said.err);
         let list = home.json(&["message", "list"]);
-        let users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
-        users.last().unwrap()["content"].as_str().unwrap().to_owned()
+        let mut users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
+        users.next_back().unwrap()["content"].as_str().unwrap().to_owned()
     };
     assert_eq!(last(&home, b"X\n", &["ask", "sum", "up"]), "sum up\n\nX");
     assert_eq!(last(&home, b"a\n```\nb\n", &["ask", "fix"]), "fix\n\n````\na\n```\nb\n````");

@@ -259,7 +259,13 @@ fn assert_well(home: &Home, what: &str) {
 }
 
 fn lines(from: usize, count: usize) -> String {
-    (from..from + count).map(|n| format!("{{\"role\":\"user\",\"content\":\"line {n} of a chat\"}}\n")).collect()
+    let line = |n| format!("{{\"role\":\"user\",\"content\":\"line {n} of a chat\"}}\n");
+    (from..from + count).map(line).collect::<Vec<_>>().concat()
+}
+
+fn backups(home: &Home) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(home.store().parent().unwrap()).unwrap().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.to_string_lossy().ends_with('Z')).collect()
 }
 
 /// Each kind of write, killed at any moment: it is done whole or not at all, and what was there before stays.
@@ -323,14 +329,11 @@ fn a_kill_in_any_write_loses_nothing() {
         assert_well(&old, "conversion");
 
         // A backup: under its name there is a whole one or none.
-        let folder = home.store().parent().unwrap().to_path_buf();
-        let backups = || {
-            let entries = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
-            entries.filter(|path| path.to_string_lossy().ends_with('Z')).collect::<Vec<_>>()
-        };
-        backups().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        for file in backups(&home) {
+            std::fs::remove_file(file).unwrap();
+        }
         killed(&home, &["session", "list"], &mut chance, length);
-        for file in backups() {
+        for file in backups(&home) {
             let copy = rusqlite::Connection::open(&file).unwrap();
             let verdict: String = copy.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
             assert_eq!(verdict, "ok", "backup");

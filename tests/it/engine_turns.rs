@@ -224,8 +224,8 @@ fn calls_with_one_id_get_ids_of_their_own() {
     let mut client = bench.start();
     let branch = client.session();
     assert!(client.say(branch, "hi").failure.is_none());
-    let posts = server.requests().into_iter().filter(|request| request.method == "POST");
-    let last: serde_json::Value = serde_json::from_slice(&posts.last().unwrap().body).unwrap();
+    let mut posts = server.requests().into_iter().filter(|request| request.method == "POST");
+    let last: serde_json::Value = serde_json::from_slice(&posts.next_back().unwrap().body).unwrap();
     let messages = last["messages"].as_array().unwrap();
     let called: Vec<&str> =
         messages.iter().filter_map(|m| m["tool_calls"].as_array()).flatten().filter_map(|c| c["id"].as_str()).collect();
@@ -639,7 +639,7 @@ fn an_interrupted_import_goes_on_where_it_stopped() {
         let torn = Incoming::new(Torn(pieces[..cut].to_vec()));
         assert!(client.ask(Request::Import { reading: torn }).is_err());
         let written = bench.store().sessions().unwrap().first().map_or(0, |card| card.messages);
-        assert!(written >= before && written % 1_000 == 0, "{written}");
+        assert!(written >= before && written.is_multiple_of(1_000), "{written}");
         before = written;
     }
     assert!(before >= 3_000, "{before}");

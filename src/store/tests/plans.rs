@@ -87,7 +87,7 @@ fn a_removed_title_goes_from_a_chain_of_plans() {
         made.to_string()
     };
     // Plans that name it stand among others, so that changed ones are dictionaries of unchanged ones.
-    let text = |turn: u64| if turn % 3 == 0 { quote(turn) } else { plan(turn, 5, "said") };
+    let text = |turn: u64| if turn.is_multiple_of(3) { quote(turn) } else { plan(turn, 5, "said") };
     (900..1_000).for_each(|turn| call(&store, &scene, id(turn), text(turn)));
     store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
     for turn in 900..1_000 {

@@ -140,15 +140,12 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
         let digits = after.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                whole.push(byte);
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                whole.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            whole.push(byte);
+            rest = after.get(3..).unwrap_or_default();
+        } else {
+            whole.push(*first);
+            rest = after;
         }
     }
     whole

@@ -20,10 +20,12 @@ const fn of(folders: &'static [&'static str], parts: &'static [&'static str]) ->
     Toolchain { folders, variable: None, parts, but: &[] }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a constant")]
 const fn named(variable: &'static str, toolchain: Toolchain) -> Toolchain {
     Toolchain { variable: Some(variable), ..toolchain }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a constant")]
 const fn but(toolchain: Toolchain, but: &'static [&'static str]) -> Toolchain {
     Toolchain { but, ..toolchain }
 }
