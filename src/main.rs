@@ -2,9 +2,8 @@
 
 use pleach::cli::{self, Formats, args::Args, repair};
 use pleach::config::load::{Config, Environment, Sources, load};
-use pleach::domain::{failure::Failure, record::Incoming};
 use pleach::engine::{Engine, wiring};
-use pleach::{export, import, telemetry, tools, tui};
+use pleach::{domain::failure::Failure, domain::record::Incoming, export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
     check: import::check,
@@ -14,18 +13,16 @@ const FORMATS: Formats = Formats {
 };
 
 fn main() -> std::process::ExitCode {
-    let args = match tools::confined::main(std::env::args_os()).map_or_else(cli::parse, Err) {
-        Ok(args) => args,
-        Err(code) => return code.into(),
-    };
+    let parsed = tools::confined::main(std::env::args_os()).map_or_else(cli::parse, Err);
+    let Ok(args) = &parsed else { return parsed.err().unwrap_or_default().into() };
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
     let (env, store) = (Environment::of_process(), args.global.store.clone());
     let loaded = load(Sources { env, workspace, store, overrides: args.overrides() });
     if args.local() {
-        return cli::run_local(&args, &loaded).into();
+        return cli::run_local(args, &loaded).into();
     }
-    let ran = loaded.map_err(|error| error.failure()).and_then(|config| run(&args, &config));
-    ran.unwrap_or_else(|failure| cli::fail(&args, &failure)).into()
+    let ran = loaded.map_err(|error| error.failure()).and_then(|config| run(args, &config));
+    ran.unwrap_or_else(|failure| cli::fail(args, &failure)).into()
 }
 
 fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
