@@ -3,7 +3,7 @@
 //! Not for: what an object says (`chunk`).
 //!
 //! `serde_json` refuses an object with a lone half. Such an object is read again with each lone half written as two
-//! characters: [`MARK`], which no text should hold, and a private one that stands for the half. A [`Joiner`] for each text
+//! characters: `MARK`, which no text should hold, and a private one that stands for the half. A [`Joiner`] for each text
 //! that grows over several objects puts halves together again.
 
 use serde_json::Value;
